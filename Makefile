@@ -1,0 +1,41 @@
+# One word each. Every target makes the environment it needs; a second run installs nothing.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: demo test check format benchmark clean
+
+demo: .venv/.run
+	@$(BIN)/python -m examples.demo
+
+test: .venv/.dev
+	@$(BIN)/python -m pytest
+
+check: .venv/.dev
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+format: .venv/.dev
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+benchmark: .venv/.dev
+	@$(BIN)/python -m benchmarks.core
+
+clean:
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+
+.venv/bin/python:
+	@echo "Making .venv and installing (a few minutes the first time) ..."
+	@$(PYTHON) -m venv .venv
+
+# The stamps are newer than what they were made from, so nothing is installed twice.
+.venv/.run: pyproject.toml constraints.txt | .venv/bin/python
+	@$(PIP_INSTALL) --editable .
+	@touch $@
+
+.venv/.dev: pyproject.toml constraints.txt | .venv/bin/python
+	@$(PIP_INSTALL) --editable ".[dev]"
+	@touch $@ .venv/.run

@@ -1,0 +1,3 @@
+"""Clustering and classification with any ratio of labeled to unlabeled data."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""The paper's mathematics as pure functions on tensors: no I/O, no globals, inputs never modified."""

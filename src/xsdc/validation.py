@@ -1,0 +1,137 @@
+"""Every check of user input, in one place; each function returns what the caller goes on with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from xsdc.errors import InvalidInputError
+
+
+def named(items: Sequence[int], *, limit: int = 5) -> str:
+    """Format a list of indices for an error message: ``3, 8, 12 and 40 more``."""
+    shown = ", ".join(str(int(i)) for i in items[:limit])
+    return shown if len(items) <= limit else f"{shown} and {len(items) - limit} more"
+
+
+def as_features(Phi: object, *, name: str = "Phi", min_rows: int = 2) -> Tensor:
+    """Check a feature matrix: 2-D, floating point, finite, with at least ``min_rows`` rows."""
+    X = _as_float_tensor(Phi, name=name)
+    if X.ndim != 2:
+        raise InvalidInputError(f"{name} must be a matrix (n, D); it has shape {tuple(X.shape)}.")
+    if X.shape[0] < min_rows:
+        raise InvalidInputError(f"{name} must have at least {min_rows} rows (points); it has {X.shape[0]}.")
+    if X.shape[1] == 0:
+        raise InvalidInputError(f"{name} must have at least one column (feature); it has none.")
+    require_finite(X, name=name)
+    return X
+
+
+def as_square(A: object, *, name: str = "A") -> Tensor:
+    """Check a square matrix of finite numbers with at least two rows."""
+    X = _as_float_tensor(A, name=name)
+    if X.ndim != 2 or X.shape[0] != X.shape[1]:
+        raise InvalidInputError(f"{name} must be square (n, n); it has shape {tuple(X.shape)}.")
+    if X.shape[0] < 2:
+        raise InvalidInputError(f"{name} must hold at least 2 points; it has {X.shape[0]}.")
+    require_finite(X, name=name)
+    return X
+
+
+def as_codes(y: object, *, n: int, name: str = "y", unknown_allowed: bool = False) -> Tensor:
+    """Check integer codes, one per point: 0, 1, ... and, where allowed, -1 for unknown."""
+    codes = _as_integer_tensor(y, name=name)
+    if codes.shape != (n,):
+        raise InvalidInputError(f"{name} must hold one integer per point, shape ({n},); it has shape {tuple(codes.shape)}.")
+    lowest = -1 if unknown_allowed else 0
+    if n > 0 and int(codes.min()) < lowest:
+        bad = (codes < lowest).nonzero().flatten().tolist()
+        hint = "-1 means unknown; " if unknown_allowed else ""
+        raise InvalidInputError(f"{name} must be at least {lowest} ({hint}points {named(bad)} are below).")
+    return codes
+
+
+def as_pairs(pairs: object, *, n: int, name: str) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+    """Check pairs of point indices: an (m, 2) array of integers in [0, n), none with itself twice."""
+    if pairs is None:
+        return np.empty((0, 2), dtype=np.int64)
+    array = pairs.detach().cpu().numpy() if isinstance(pairs, Tensor) else np.asarray(pairs)
+    if array.size == 0:
+        return np.empty((0, 2), dtype=np.int64)
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise InvalidInputError(f"{name} must be pairs of indices, shape (m, 2); it has shape {array.shape}.")
+    if array.dtype.kind not in "iu":
+        raise InvalidInputError(f"{name} must hold integers (positions of points); it holds {array.dtype}.")
+    outside = np.flatnonzero(((array < 0) | (array >= n)).any(axis=1))
+    if outside.size:
+        raise InvalidInputError(
+            f"{name} must hold indices from 0 to {n - 1}; pair {tuple(array[outside[0]].tolist())} does not"
+            f" ({outside.size} such pairs)."
+        )
+    return array.astype(np.int64, copy=False)
+
+
+def as_positive(value: float, *, name: str, allow_zero: bool = False) -> float:
+    """Check a finite number above zero (or at zero, where allowed)."""
+    number = float(value)
+    if not math.isfinite(number) or number < 0 or (number == 0 and not allow_zero):
+        bound = "zero or more" if allow_zero else "above zero"
+        raise InvalidInputError(f"{name} must be a finite number {bound}; it is {value!r}.")
+    return number
+
+
+def as_count(value: int, *, name: str, minimum: int = 1, maximum: int | None = None) -> int:
+    """Check a whole number within bounds."""
+    if isinstance(value, bool) or int(value) != value or value < minimum:
+        raise InvalidInputError(f"{name} must be a whole number of at least {minimum}; it is {value!r}.")
+    if maximum is not None and value > maximum:
+        raise InvalidInputError(f"{name} must be at most {maximum}; it is {value}.")
+    return int(value)
+
+
+def require_finite(X: Tensor, *, name: str) -> None:
+    """Refuse NaN and infinities, naming where the first one stands."""
+    # The sum of finite numbers may overflow, but a finite sum proves that every number is finite:
+    # one pass over the memory, without a mask, in the case that matters.
+    if bool(torch.isfinite(X.sum())):
+        return
+    bad = (~torch.isfinite(X)).nonzero()
+    if len(bad):
+        rows = torch.unique(bad[:, 0]).tolist()
+        raise InvalidInputError(f"{name} must be finite; NaN or infinity in {len(rows)} row(s): {named(rows)}.")
+
+
+def _as_float_tensor(value: object, *, name: str) -> Tensor:
+    X = value if isinstance(value, Tensor) else _from_numpy(value, name=name)
+    if X.is_complex():
+        raise InvalidInputError(f"{name} must hold real numbers; it holds complex ones.")
+    if X.dtype in (torch.float32, torch.float64):
+        return X
+    # Half precision, integers and booleans are exact in float32 up to 2^24.
+    return X.to(torch.float32 if X.is_floating_point() else torch.float64)
+
+
+def _as_integer_tensor(value: object, *, name: str) -> Tensor:
+    X = value if isinstance(value, Tensor) else _from_numpy(value, name=name)
+    if X.is_floating_point():
+        whole = X.round()
+        if not bool((whole == X).all()):
+            raise InvalidInputError(f"{name} must hold whole numbers; it holds {X.dtype} with fractions or NaN.")
+        X = whole
+    if X.is_complex():
+        raise InvalidInputError(f"{name} must hold whole numbers; it holds complex ones.")
+    return X.to(torch.int64)
+
+
+def _from_numpy(value: object, *, name: str) -> Tensor:
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "biuf":
+            raise TypeError(f"dtype {array.dtype}")
+        return torch.from_numpy(np.array(array) if not array.flags.writeable else array)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"{name} must hold numbers; it could not be read as an array of them ({error}).") from error
