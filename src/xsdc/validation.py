@@ -46,7 +46,9 @@ def as_codes(y: object, *, n: int, name: str = "y", unknown_allowed: bool = Fals
     """Check integer codes, one per point: 0, 1, ... and, where allowed, -1 for unknown."""
     codes = _as_integer_tensor(y, name=name)
     if codes.shape != (n,):
-        raise InvalidInputError(f"{name} must hold one integer per point, shape ({n},); it has shape {tuple(codes.shape)}.")
+        raise InvalidInputError(
+            f"{name} must hold one integer per point, shape ({n},); it has shape {tuple(codes.shape)}."
+        )
     lowest = -1 if unknown_allowed else 0
     if n > 0 and int(codes.min()) < lowest:
         bad = (codes < lowest).nonzero().flatten().tolist()
@@ -134,4 +136,6 @@ def _from_numpy(value: object, *, name: str) -> Tensor:
             raise TypeError(f"dtype {array.dtype}")
         return torch.from_numpy(np.array(array) if not array.flags.writeable else array)
     except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"{name} must hold numbers; it could not be read as an array of them ({error}).") from error
+        raise InvalidInputError(
+            f"{name} must hold numbers; it could not be read as an array of them ({error})."
+        ) from error

@@ -1,0 +1,315 @@
+r"""The objective: how badly a ridge regression on the features explains a grouping.
+
+For features ``Phi (n, D)`` and an equivalence matrix ``M = Y Y^T (n, n)`` the paper minimises
+
+    tr(M A),   A = lam Pi (Pi Phi Phi^T Pi + n lam I)^{-1} Pi,   Pi = I - 1 1^T / n,
+
+which is the least-squares error of predicting ``Y`` from ``Phi`` once the classifier ``(W, b)`` is solved
+for (Section 4.1, eq. 4). Nothing here ever inverts an n×n matrix. With the thin decomposition
+``Pi Phi = U diag(s) V^T``,
+
+    A = (Pi - U diag(s^2 / (s^2 + n lam)) U^T) / n,
+
+and all quantities, for one ``lam`` or a whole path of them, follow from ``s``, ``V`` and ``P = U diag(s)``.
+
+The decomposition comes from a QR of the centred features rather than from ``Phi^T Phi``: squaring would cost
+half of the digits, and at lam = 2^-40 those are the digits that count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import torch
+from torch import Tensor
+
+from xsdc import validation
+from xsdc.errors import InvalidInputError
+
+Form = Literal["auto", "dxd", "nxn"]
+
+
+class Operator(Protocol):
+    """An n×n matrix known by its products; a dense tensor is one too."""
+
+    @property
+    def T(self) -> Operator | Tensor:
+        """The transpose; an operator that returns itself declares that it is symmetric."""
+
+    def __matmul__(self, X: Tensor, /) -> Tensor: ...
+
+    def trace(self) -> Tensor | float:
+        """Sum of the diagonal."""
+
+
+@dataclass(frozen=True)
+class LabelEquivalence:
+    """The equivalence matrix ``M = Y Y^T`` of known labels, without forming it.
+
+    Parameters
+    ----------
+    y : Tensor of int, shape (n,)
+        Class of each point, 0, 1, ...
+    """
+
+    y: Tensor
+
+    @property
+    def T(self) -> LabelEquivalence:
+        """The matrix is symmetric."""
+        return self
+
+    def __matmul__(self, X: Tensor, /) -> Tensor:
+        sums = X.new_zeros(int(self.y.max()) + 1, X.shape[1]).index_add_(0, self.y, X)  # (k, m)
+        return sums[self.y]
+
+    def trace(self) -> float:
+        """Every point is in its own group."""
+        return float(len(self.y))
+
+
+@dataclass(frozen=True)
+class CostFactors:
+    """The matrix ``A = alpha (I - 1 1^T / n) + B diag(w) B^T`` held by its factors.
+
+    Attributes
+    ----------
+    alpha : float
+        Weight of the centering matrix; zero where ``B`` spans every centred direction.
+    B : Tensor, shape (n, r)
+        Centred columns.
+    w : Tensor, shape (r,)
+        Their weights.
+    """
+
+    alpha: float
+    B: Tensor
+    w: Tensor
+
+    @property
+    def n(self) -> int:
+        """Number of points."""
+        return self.B.shape[0]
+
+    def __matmul__(self, X: Tensor, /) -> Tensor:
+        low_rank = self.B @ (self.w[:, None] * (self.B.T @ X))
+        return low_rank + self.alpha * center(X) if self.alpha else low_rank
+
+    def rows(self, start: int, stop: int) -> Tensor:
+        """Rows ``start:stop`` of A as a dense block."""
+        block = (self.B[start:stop] * self.w) @ self.B.T  # (stop - start, n)
+        if self.alpha:
+            block -= self.alpha / self.n
+            block.diagonal(start).add_(self.alpha)
+        return block
+
+    def dense(self) -> Tensor:
+        """The whole matrix, exactly symmetric."""
+        A = self.rows(0, self.n)
+        return (A + A.T) / 2
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Thin singular value decomposition of the centred features, ``Pi Phi = U diag(s) V^T``.
+
+    Attributes
+    ----------
+    mean : Tensor, shape (D,)
+        Mean of the features.
+    P : Tensor, shape (n, r)
+        Principal components ``U diag(s) = Pi Phi V``.
+    s : Tensor, shape (r,)
+        Singular values, largest first, those that are only rounding left out.
+    V : Tensor, shape (D, r)
+        Right singular vectors.
+    """
+
+    mean: Tensor
+    P: Tensor
+    s: Tensor
+    V: Tensor
+
+    @property
+    def n(self) -> int:
+        """Number of points."""
+        return self.P.shape[0]
+
+    def cost(self, lam: float) -> CostFactors:
+        """Return ``A`` for one value of ``lam``, in factors."""
+        d = self.s**2 + self.n * lam
+        if len(self.s) == self.n - 1:
+            # U spans all of Pi: A = U diag(lam / d) U^T, written so that small entries are not
+            # what is left over from subtracting two matrices of size one.
+            return CostFactors(0.0, self.P / self.s, lam / d)
+        return CostFactors(1 / self.n, self.P / d.sqrt(), torch.full_like(d, -1 / self.n))
+
+    def ridge(self, Y: Tensor, lams: Sequence[float] | Tensor) -> tuple[Tensor, Tensor]:
+        """Ridge classifiers for a whole path of ``lam`` from this one decomposition.
+
+        Each minimises ``||Y - Phi W - 1 b^T||^2 / n + lam ||W||^2``.
+
+        Parameters
+        ----------
+        Y : Tensor, shape (n, k)
+            Targets, usually one-hot labels.
+        lams : sequence of float, length L
+            Penalties, each above zero.
+
+        Returns
+        -------
+        W : Tensor, shape (L, D, k)
+        b : Tensor, shape (L, k)
+        """
+        Y = _targets(Y, n=self.n)
+        shrink = 1 / self._denominators(lams)  # (L, r)
+        W = self.V @ (shrink[:, :, None] * (self.P.T @ Y))
+        return W, Y.mean(0) - self.mean @ W
+
+    def residuals(self, Y: Tensor, lams: Sequence[float] | Tensor) -> Tensor:
+        """Values ``tr(Y Y^T A)`` of the objective along a path of ``lam``, shape (L,)."""
+        Y = _targets(Y, n=self.n)
+        explained = ((self.P.T @ Y) ** 2).sum(1)  # (r,)
+        total = (center(Y) ** 2).sum()
+        return (total - (explained / self._denominators(lams)).sum(1)) / self.n
+
+    def _denominators(self, lams: Sequence[float] | Tensor) -> Tensor:
+        path = torch.as_tensor(lams, dtype=self.s.dtype, device=self.s.device)
+        if path.ndim != 1 or not bool((path > 0).all() & path.isfinite().all()):
+            raise InvalidInputError("lams must be a sequence of finite numbers above zero.")
+        return self.s**2 + self.n * path[:, None]
+
+
+def center(Phi: Tensor) -> Tensor:
+    """Subtract the mean of each column: ``Pi Phi``."""
+    return Phi - Phi.mean(0)
+
+
+def one_hot(y: Tensor, *, n_classes: int | None = None) -> Tensor:
+    """Turn integer labels into the assignment matrix ``Y (n, k)`` in float64."""
+    codes = validation.as_codes(y, n=len(y))
+    k = int(codes.max()) + 1 if n_classes is None else n_classes
+    if int(codes.max()) >= k:
+        raise InvalidInputError(f"y holds class {int(codes.max())}, but only {k} classes (0 to {k - 1}) were named.")
+    return torch.nn.functional.one_hot(codes, k).to(torch.float64)
+
+
+def decompose(Phi: Tensor, *, form: Form = "auto") -> Spectrum:
+    """Decompose centred features once, in float64, for everything this module computes.
+
+    Parameters
+    ----------
+    Phi : Tensor, shape (n, D)
+        Features; float32 is fine, rank deficiency too (D > n, duplicate or constant columns).
+    form : {"auto", "dxd", "nxn"}
+        Which side is factorised: a D×D triangle, O(n D^2), or the points' side, which keeps ``U``
+        orthonormal to the last digit and is cheaper when D >= n. "auto" takes the smaller one.
+    """
+    X = validation.as_features(Phi).detach().to(torch.float64)
+    n, D = X.shape
+    mean = X.mean(0)
+    Pc = X - mean
+    if form not in ("auto", "dxd", "nxn"):
+        raise InvalidInputError(f'form must be "auto", "dxd" or "nxn"; it is {form!r}.')
+    if form == "nxn" or (form == "auto" and n - 1 <= D):
+        U, s, Vh = torch.linalg.svd(Pc, full_matrices=False)
+        P = U * s
+    else:
+        _, s, Vh = torch.linalg.svd(torch.linalg.qr(Pc, mode="r").R, full_matrices=False)
+        P = Pc @ Vh.T
+    # What centering leaves of a constant column is rounding of the uncentred numbers.
+    rounding = torch.finfo(s.dtype).eps * (n * D) ** 0.5 * X.abs().max()
+    r = min(int((s > rounding).sum()), n - 1)
+    return Spectrum(mean=mean, P=P[:, :r], s=s[:r], V=Vh[:r].T)
+
+
+def cost_matrix(Phi: Tensor, lam: float, *, form: Form = "auto") -> Tensor:
+    """Compute the dense matrix ``A (n, n)`` of eq. 4 in float64.
+
+    Large problems want ``decompose(Phi).cost(lam)``, the same matrix in factors.
+    """
+    return decompose(Phi, form=form).cost(validation.as_positive(lam, name="lam")).dense()
+
+
+def ridge_classifier(Phi: Tensor, Y: Tensor, lam: float) -> tuple[Tensor, Tensor]:
+    """Solve ``min ||Y - Phi W - 1 b^T||^2 / n + lam ||W||^2`` for ``W (D, k)`` and ``b (k,)``."""
+    W, b = decompose(Phi).ridge(Y, [lam])
+    return W[0], b[0]
+
+
+def trace_and_gradient(Phi: Tensor, M: Operator | Tensor, lam: float) -> tuple[Tensor, Tensor]:
+    """Compute ``tr(M A(Phi))`` and its gradient in ``Phi`` in closed form.
+
+    The gradient is ``-2 A Ms Pc (Pc^T Pc + n lam I)^{-1}`` with ``Ms`` the symmetric part of ``M`` and
+    ``Pc = Pi Phi`` (the proof of Proposition 4.1, pushed through to the D×D side). ``M`` enters by one product
+    with r + 1 columns.
+
+    Parameters
+    ----------
+    Phi : Tensor, shape (n, D)
+        Features.
+    M : Tensor, shape (n, n), or Operator
+        Equivalence matrix, held fixed; it need not be symmetric.
+    lam : float
+        Ridge penalty, above zero.
+
+    Returns
+    -------
+    value : Tensor, scalar, float64
+    gradient : Tensor, shape (n, D), float64
+    """
+    spectrum = decompose(Phi)
+    n = spectrum.n
+    if isinstance(M, Tensor) and tuple(M.shape) != (n, n):
+        raise InvalidInputError(f"M must have shape ({n}, {n}) to match Phi; it has shape {tuple(M.shape)}.")
+    A = spectrum.cost(validation.as_positive(lam, name="lam"))
+    ones = A.B.new_ones(n, 1)
+    MB = _symmetric_product(M, torch.cat([A.B, ones], dim=1))  # (n, r + 1): Ms B and Ms 1
+    MB, M1 = MB[:, :-1], MB[:, -1]
+    value = A.alpha * (float(M.trace()) - M1.mean()) + (A.w * A.B * MB).sum()
+
+    d = spectrum.s**2 + n * lam
+    to_PcK = d.rsqrt() if A.alpha else spectrum.s / d  # Pc (Pc^T Pc + n lam I)^{-1} = B diag(.) V^T
+    gradient = -2 * (A @ (MB * to_PcK)) @ spectrum.V.T
+    return value, gradient
+
+
+def trace_objective(Phi: Tensor, M: Operator | Tensor, lam: float) -> Tensor:
+    """Compute ``tr(M A(Phi))`` as a scalar that backpropagates into ``Phi`` by the closed form.
+
+    ``M`` and ``lam`` are held fixed; see :func:`trace_and_gradient`.
+    """
+    value: Tensor = _TraceObjective.apply(Phi, M, lam)  # type: ignore[no-untyped-call]
+    return value
+
+
+class _TraceObjective(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, Phi: Tensor, M: Operator | Tensor, lam: float) -> Tensor:
+        value, gradient = trace_and_gradient(Phi, M.detach() if isinstance(M, Tensor) else M, lam)
+        ctx.save_for_backward(gradient.to(Phi.dtype))
+        return value.to(Phi.dtype)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, None, None]:
+        (gradient,) = ctx.saved_tensors
+        return upstream * gradient, None, None
+
+
+def _symmetric_product(M: Operator | Tensor, X: Tensor) -> Tensor:
+    """``(M + M^T) X / 2`` in the precision of M, returned in that of X."""
+    Z = X.to(M.dtype) if isinstance(M, Tensor) else X
+    MT = M.T
+    if MT is M:
+        return (M @ Z).to(X.dtype)
+    return ((M @ Z).to(X.dtype) + (MT @ Z).to(X.dtype)) / 2
+
+
+def _targets(Y: Tensor, *, n: int) -> Tensor:
+    Y = validation.as_features(Y, name="Y").detach().to(torch.float64)
+    if Y.shape[0] != n:
+        raise InvalidInputError(f"Y must have one row per point, {n}; it has {Y.shape[0]}.")
+    return Y
