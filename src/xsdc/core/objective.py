@@ -266,7 +266,7 @@ def trace_and_gradient(Phi: Tensor, M: Operator | Tensor, lam: float) -> tuple[T
         raise InvalidInputError(f"M must have shape ({n}, {n}) to match Phi; it has shape {tuple(M.shape)}.")
     A = spectrum.cost(validation.as_positive(lam, name="lam"))
     ones = A.B.new_ones(n, 1)
-    MB = _symmetric_product(M, torch.cat([A.B, ones], dim=1))  # (n, r + 1): Ms B and Ms 1
+    MB = symmetric_product(M, torch.cat([A.B, ones], dim=1))  # (n, r + 1): Ms B and Ms 1
     MB, M1 = MB[:, :-1], MB[:, -1]
     value = A.alpha * (float(M.trace()) - M1.mean()) + (A.w * A.B * MB).sum()
 
@@ -299,8 +299,8 @@ class _TraceObjective(torch.autograd.Function):
         return upstream * gradient, None, None
 
 
-def _symmetric_product(M: Operator | Tensor, X: Tensor) -> Tensor:
-    """``(M + M^T) X / 2`` in the precision of M, returned in that of X."""
+def symmetric_product(M: Operator | Tensor, X: Tensor) -> Tensor:
+    """Multiply by the symmetric part, ``(M + M^T) X / 2``, in the precision of M; returned in that of X."""
     Z = X.to(M.dtype) if isinstance(M, Tensor) else X
     MT = M.T
     if MT is M:

@@ -1,0 +1,226 @@
+"""From a relaxed matrix or from features to labels, and how good labels are.
+
+The balanced M is not an equivalence matrix; spectral clustering finds the one nearest in spirit. With labels at
+hand, the nearest labeled neighbours in feature space decide instead (Algorithms 2 and 3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse.linalg import LinearOperator, eigsh
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from sklearn.metrics.cluster import contingency_matrix
+from sklearn.utils import check_random_state
+from torch import Tensor
+
+from xsdc import validation
+from xsdc.core.balanced import BalancedOperator
+from xsdc.core.objective import symmetric_product
+from xsdc.errors import InvalidInputError
+
+SMALL = 500  # points up to which a full eigendecomposition is quicker than Lanczos
+BLOCK_ENTRIES = 1 << 22
+
+RandomState = int | np.random.RandomState | None
+
+
+@dataclass(frozen=True)
+class Spectral:
+    """Result of :func:`spectral_clustering`.
+
+    Attributes
+    ----------
+    labels : Tensor of int64, shape (n,)
+        Cluster of each point.
+    eigenvalues : Tensor of float64, shape (m,)
+        Largest eigenvalues of the normalised matrix, in descending order: 1 for each group that is cut off
+        from the others. One more than the clusters, where there are that many.
+    embedding : Tensor of float64, shape (n, n_clusters)
+        Leading eigenvectors with rows scaled to length one, which were clustered.
+    """
+
+    labels: Tensor
+    eigenvalues: Tensor
+    embedding: Tensor
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How well a grouping agrees with the truth, whatever the groups are called.
+
+    Attributes
+    ----------
+    accuracy : float
+        Share of points that agree under the best one-to-one naming of the groups.
+    nmi : float
+        Normalised mutual information.
+    ari : float
+        Rand index adjusted for chance.
+    """
+
+    accuracy: float
+    nmi: float
+    ari: float
+
+
+def spectral_clustering(M: Tensor | BalancedOperator, n_clusters: int, *, random_state: RandomState = None) -> Spectral:
+    """Cluster the points of a similarity matrix by the eigenvectors of its normalised Laplacian.
+
+    Parameters
+    ----------
+    M : Tensor of shape (n, n), or BalancedOperator
+        Non-negative similarities; the symmetric part is taken.
+    n_clusters : int
+        Number of clusters.
+    random_state : int or RandomState, optional
+        Seed of the k-means that ends it, and of the Lanczos iteration.
+
+    Returns
+    -------
+    Spectral
+    """
+    if isinstance(M, Tensor):
+        M = validation.as_square(M, name="M").detach()
+        if bool((M < 0).any()):
+            raise InvalidInputError("M must hold similarities of zero or more; some are negative.")
+    n = M.shape[0]
+    n_clusters = validation.as_count(n_clusters, name="n_clusters", maximum=n)
+    rng = check_random_state(random_state)
+    one = torch.ones(n, 1, dtype=torch.float64, device=_device(M))
+    degree = symmetric_product(M, one).flatten()
+    if bool((degree <= 0).any()):
+        alone = (degree <= 0).nonzero().flatten().tolist()
+        raise InvalidInputError(f"M must connect every point, if only to itself; {validation.named(alone)} are not.")
+    values, vectors = _leading_eigenvectors(M, degree.rsqrt(), min(n_clusters + 1, n), rng)
+    embedding = vectors[:, :n_clusters]
+    embedding = embedding / embedding.norm(dim=1, keepdim=True).clamp(min=torch.finfo(torch.float64).tiny)
+    kmeans = KMeans(n_clusters, n_init=10, random_state=rng).fit(embedding.cpu().numpy())
+    return Spectral(torch.from_numpy(kmeans.labels_.astype(np.int64)), values, embedding)
+
+
+def nearest_labels(Phi: Tensor, reference: Tensor, y_reference: Tensor, *, n_neighbors: int = 1) -> Tensor:
+    """Label points by a vote of their nearest labeled neighbours in feature space.
+
+    Parameters
+    ----------
+    Phi : Tensor, shape (n, D)
+        Features of the points to label.
+    reference : Tensor, shape (m, D)
+        Features of labeled points.
+    y_reference : Tensor of int, shape (m,)
+        Their classes, 0, 1, ...
+    n_neighbors : int
+        Voters; the paper takes 1. A tie goes to the class of the nearest voter among those tied.
+
+    Returns
+    -------
+    Tensor of int64, shape (n,)
+    """
+    X = validation.as_features(Phi, min_rows=1)
+    R = validation.as_features(reference, name="reference", min_rows=1).to(X)
+    if X.shape[1] != R.shape[1]:
+        raise InvalidInputError(f"Phi has {X.shape[1]} features, but reference has {R.shape[1]}; they must agree.")
+    y = validation.as_codes(y_reference, n=len(R), name="y_reference").to(X.device)
+    k = validation.as_count(n_neighbors, name="n_neighbors", maximum=len(R))
+    shift = R.mean(0)  # distances from norms and products lose digits to a common offset
+    X, R = X - shift, R - shift
+    half_norms = (R**2).sum(1) / 2
+    labels = torch.empty(len(X), dtype=torch.int64, device=X.device)
+    step = max(1, BLOCK_ENTRIES // len(R))
+    for start in range(0, len(X), step):
+        closeness = torch.addmm(-half_norms, X[start : start + step], R.T)  # up to a term per row, -distance² / 2
+        if k == 1:
+            labels[start : start + step] = y[closeness.argmax(1)]
+        else:
+            labels[start : start + step] = _vote(y[closeness.topk(k, dim=1).indices], int(y.max()) + 1)
+    return labels
+
+
+def align(labels: object, truth: object) -> npt.NDArray[Any]:
+    """Rename clusters to the classes they agree with most, one to one (Hungarian method).
+
+    Clusters beyond the number of classes keep no class and are named -1.
+
+    Parameters
+    ----------
+    labels : array, shape (n,)
+        Clusters.
+    truth : array of int, shape (n,)
+        Classes.
+
+    Returns
+    -------
+    array of int, shape (n,)
+    """
+    found, true = _as_two(labels, truth)
+    clusters, cluster = np.unique(found, return_inverse=True)
+    classes = np.unique(true)
+    rows, columns = linear_sum_assignment(contingency_matrix(found, true), maximize=True)
+    name = np.full(len(clusters), -1, dtype=np.int64)
+    name[rows] = classes[columns]
+    return name[cluster]
+
+
+def agreement(labels: object, truth: object) -> Agreement:
+    """Measure how well a grouping agrees with the truth: accuracy after alignment, NMI and ARI."""
+    found, true = _as_two(labels, truth)
+    table = contingency_matrix(found, true)
+    matched = table[linear_sum_assignment(table, maximize=True)].sum()
+    return Agreement(
+        accuracy=float(matched / len(true)),
+        nmi=float(normalized_mutual_info_score(true, found)),
+        ari=float(adjusted_rand_score(true, found)),
+    )
+
+
+def _leading_eigenvectors(
+    M: Tensor | BalancedOperator, scale: Tensor, count: int, rng: np.random.RandomState
+) -> tuple[Tensor, Tensor]:
+    """Largest eigenpairs of ``D^{-1/2} M D^{-1/2}``, the mirror image of the normalised Laplacian's smallest."""
+    n = len(scale)
+    if isinstance(M, Tensor) and (n <= SMALL or count > n // 2):
+        S = scale[:, None] * (M + M.T).to(torch.float64) / 2 * scale
+        values, vectors = torch.linalg.eigh(S)
+        return values.flip(0)[:count], vectors.flip(1)[:, :count]
+
+    def product(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        X = torch.from_numpy(np.ascontiguousarray(x).reshape(n, -1)).to(scale)
+        result: npt.NDArray[np.float64] = (scale[:, None] * symmetric_product(M, scale[:, None] * X)).cpu().numpy()
+        return result.reshape(x.shape)
+
+    if count >= n:  # Lanczos finds all but one
+        return _leading_eigenvectors(M.dense() if isinstance(M, BalancedOperator) else M, scale, count, rng)
+    operator = LinearOperator((n, n), matvec=product, matmat=product, dtype=np.float64)
+    values, vectors = eigsh(operator, k=count, which="LA", v0=rng.uniform(-1, 1, n))
+    order = np.argsort(-values)
+    return torch.from_numpy(values[order]).to(scale), torch.from_numpy(vectors[:, order]).to(scale)
+
+
+def _device(M: Tensor | BalancedOperator) -> torch.device:
+    return M.device if isinstance(M, Tensor) else M.log_u.device
+
+
+def _vote(neighbours: Tensor, n_classes: int) -> Tensor:
+    """Most frequent class in each row; a bonus below one vote, larger for nearer voters, breaks ties."""
+    n, k = neighbours.shape
+    votes = torch.zeros(n, n_classes, dtype=torch.float64, device=neighbours.device)
+    bonus = torch.tensor([1 + 0.5 ** (rank + 2) for rank in range(k)], dtype=torch.float64, device=neighbours.device)
+    return votes.scatter_add_(1, neighbours, bonus.expand(n, k)).argmax(1)
+
+
+def _as_two(labels: object, truth: object) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    found, true = (x.detach().cpu().numpy() if isinstance(x, Tensor) else np.asarray(x) for x in (labels, truth))
+    if found.ndim != 1 or found.shape != true.shape:
+        raise InvalidInputError(
+            f"labels and truth must be flat and of one length; they have shapes {found.shape} and {true.shape}."
+        )
+    if not len(found):
+        raise InvalidInputError("labels and truth must hold at least one point; they are empty.")
+    return found, true
