@@ -89,13 +89,15 @@ def raise_apart(facts: Facts, component: Ints, component_class: Ints, clashes: I
     same = component[clashes[:, 0]] == component[clashes[:, 1]]
     # Chains of one must-link are found without a search, and nothing is shorter.
     linked = np.asarray(facts.graph[clashes[:, 0], clashes[:, 1]]).ravel()
+    itself = clashes[:, 0] == clashes[:, 1]
+    if itself.any():
+        i = clashes[itself][0, 0]
+        _raise([f"{i}≠{i}"], len(clashes))
     order = np.argsort(~linked + ~same, kind="stable")
     for i, j in clashes[order].tolist():
-        if i == j:
-            _raise([f"{i}≠{i}"], len(clashes))
         if best and (len(best) <= 2 or budget <= 0):
             break
-        limit = len(best) - 2 if best else facts.n
+        limit = len(best) - 2 if best else None
         if component[i] == component[j]:
             path, visited = _shortest_path(facts.graph, [i], [j], limit=limit)
             budget -= visited
@@ -117,7 +119,7 @@ def _explain_empty(facts: Facts, nodes: Ints) -> list[str]:
     for a in range(len(kinds)):
         for b in np.flatnonzero(~(kinds & kinds[a]).any(1)):
             if b > a:
-                limit = facts.n if best is None else len(best) - 2
+                limit = None if best is None else len(best) - 2
                 path, _ = _shortest_path(facts.graph, sources[kind == a], sources[kind == b], limit=limit)
                 best = path or best
     if best is not None:
@@ -130,7 +132,7 @@ def _explain_empty(facts: Facts, nodes: Ints) -> list[str]:
 
 def _why_class(facts: Facts, component: Ints, i: int, c: int) -> list[str]:
     """Facts from which it follows that point i has class c."""
-    path, _ = _shortest_path(facts.graph, [i], [facts.n + c], limit=facts.n)
+    path, _ = _shortest_path(facts.graph, [i], [facts.n + c])
     if path is not None:
         return facts.say_path(path)
     sources, masks = _restrictions(facts, np.flatnonzero(component == component[i]))
@@ -154,16 +156,17 @@ def _narrow(facts: Facts, sources: Ints, masks: Bools, *, start: int | None, tar
         left &= masks[pick]
         if root is None:
             root = source
-        path, _ = _shortest_path(facts.graph, [root], [source], limit=facts.n)
+        path, _ = _shortest_path(facts.graph, [root], [source])
         chain += facts.say_path(path or [root])
         chain += [facts.say_allowed(source)] if source < facts.n else []
     return list(dict.fromkeys(chain))
 
 
 def _shortest_path(
-    graph: csr_matrix, sources: Sequence[int] | Ints, targets: Sequence[int] | Ints, *, limit: int
+    graph: csr_matrix, sources: Sequence[int] | Ints, targets: Sequence[int] | Ints, *, limit: int | None = None
 ) -> tuple[list[int] | None, int]:
     """Breadth-first search from all sources at once; a path of at most ``limit`` edges and the nodes visited."""
+    limit = graph.shape[0] if limit is None else limit
     parent = np.full(graph.shape[0], -1, dtype=np.int64)
     frontier = np.asarray(sources, dtype=np.int64)
     parent[frontier] = frontier

@@ -17,8 +17,9 @@ from torch import Tensor
 
 from xsdc.core.objective import CostFactors
 
-SAMPLE = 1 << 13
-BLOCK_ENTRIES = 1 << 18  # NumPy's comparisons and selections on a block this size are three times torch's in speed
+LEAST_SAMPLE, MOST_SAMPLE = 1 << 13, 1 << 20
+BLOCK_ENTRIES = 1 << 18  # in the cache, NumPy compares and selects three times as fast as torch
+FACTORED_BLOCK_ENTRIES = 1 << 22  # fewer rows at a time would make a poor matrix product
 
 Array = npt.NDArray[np.floating[Any]]
 
@@ -38,12 +39,13 @@ def median_abs(A: Tensor | CostFactors) -> float:
 
 
 def _select(A: Tensor | CostFactors, n: int, *, rank: int) -> float:
-    sample = np.sort(_sample(A, n))
-    margin = 2 * int(SAMPLE**0.5)
+    size = min(max(n * n >> 8, LEAST_SAMPLE), MOST_SAMPLE)
+    sample = np.sort(_sample(A, n, size))
+    margin = 2 * int(size**0.5)
     while True:
-        first, last = SAMPLE // 2 - margin, SAMPLE // 2 + margin
+        first, last = size // 2 - margin, size // 2 + margin
         low = sample[first] if first >= 0 else -np.inf
-        high = sample[last] if last < SAMPLE else np.inf
+        high = sample[last] if last < size else np.inf
         below, inside = 0, []
         for block in _blocks(A, n):
             at_least = block >= low
@@ -56,9 +58,9 @@ def _select(A: Tensor | CostFactors, n: int, *, rank: int) -> float:
         margin *= 8
 
 
-def _sample(A: Tensor | CostFactors, n: int) -> Array:
+def _sample(A: Tensor | CostFactors, n: int, size: int) -> Array:
     rng = np.random.default_rng(0)
-    i, j = torch.from_numpy(rng.integers(n, size=(2, SAMPLE)))
+    i, j = torch.from_numpy(rng.integers(n, size=(2, size)))
     if isinstance(A, Tensor):
         values = A[i.to(A.device), j.to(A.device)]
     else:
@@ -69,8 +71,11 @@ def _sample(A: Tensor | CostFactors, n: int) -> Array:
 
 
 def _blocks(A: Tensor | CostFactors, n: int) -> Iterator[Array]:
-    step = max(1, BLOCK_ENTRIES // n)
+    dense = isinstance(A, Tensor)
+    step = max(1, (BLOCK_ENTRIES if dense else FACTORED_BLOCK_ENTRIES) // n)
     for start in range(0, n, step):
         stop = min(start + step, n)
-        block = A[start:stop] if isinstance(A, Tensor) else A.rows(start, stop)
-        yield np.abs(block.cpu().numpy())
+        rows = (A[start:stop] if isinstance(A, Tensor) else A.rows(start, stop)).cpu().numpy()
+        flat = rows.reshape(-1)
+        for first in range(0, len(flat), BLOCK_ENTRIES):
+            yield np.abs(flat[first : first + BLOCK_ENTRIES])
