@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from xsdc.core.gibbs import Gibbs
+from xsdc.core.gibbs import DenseGibbs, Gibbs
 from xsdc.core.known import Known, both_orders
 from xsdc.core.problem import Problem
 
@@ -50,14 +50,12 @@ class BalancedOperator:
         i, j = both_orders(self.known.ones)
         return out.add_(X).index_add_(0, i, X[j])
 
-    def dense(self, *, dtype: torch.dtype | None = None) -> Tensor:
+    def dense(self) -> Tensor:
         """The whole matrix."""
-        M = torch.empty(self.shape, dtype=dtype or self.gibbs.dtype, device=self.log_u.device)
+        M = torch.empty(self.shape, dtype=self.gibbs.dtype, device=self.log_u.device)
         for rows, E in self.unknown_blocks():
             M[rows] = E
-        i, j = both_orders(self.known.ones)
-        M[i, j] = 1.0
-        return M.fill_diagonal_(1.0)
+        return _with_ones(M, self.known)
 
     def unknown_blocks(self) -> Iterator[tuple[slice, Tensor]]:
         """Row blocks with the known entries left out (zero); a block is overwritten by the next."""
@@ -108,15 +106,24 @@ class Balanced:
     cap_residual: float
 
 
+def _with_ones(M: Tensor, known: Known) -> Tensor:
+    """Write the known ones into a matrix whose known entries are zero."""
+    i, j = both_orders(known.ones)
+    M[i, j] = 1.0
+    return M.fill_diagonal_(1.0)
+
+
 def collect(problem: Problem, gibbs: Gibbs, f: Tensor, g: Tensor, *, n_iter: int, converged: bool) -> Balanced:
     """Form the result at the log-scalings ``f`` and ``g``."""
-    operator = BalancedOperator(gibbs, f, g, problem.known, problem.cap)
-    M: Tensor | BalancedOperator = operator
-    if isinstance(problem.A, Tensor):
-        M = operator.dense(dtype=problem.A.dtype)
+    M: Tensor | BalancedOperator
+    if isinstance(gibbs, DenseGibbs):
+        M = gibbs.into_matrix(f, g)
+        M = _with_ones(M if problem.cap is None else M.clamp_(max=problem.cap), problem.known)
         rows, columns, largest = M.sum(1).to(f), M.sum(0).to(f), float(M.max())
+        M = M.to(problem.A.dtype) if isinstance(problem.A, Tensor) else M
     else:
-        rows, columns, largest = operator.sums()
+        M = BalancedOperator(gibbs, f, g, problem.known, problem.cap)
+        rows, columns, largest = M.sums()
 
     def violation(sums: Tensor) -> float:
         outside = torch.maximum(problem.lo - sums, sums - problem.hi).clamp(min=0)

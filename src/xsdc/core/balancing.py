@@ -156,7 +156,8 @@ def _joint_step(problem: Problem, gibbs: Gibbs, *, symmetric: bool) -> Step:
     def solve(x: Tensor, log_sums: Tensor, capped_sums: CappedSums) -> Tensor:
         if cap is None:
             return _nearest_to_zero(least.log() - log_sums, most.log() - log_sums)
-        return _capped_scaling(x, log_sums, capped_sums, least=least, most=most, cap=cap)
+        precision = 32 * torch.finfo(gibbs.dtype).eps  # of a sum of many entries
+        return _capped_scaling(x, log_sums, capped_sums, least=least, most=most, cap=cap, precision=precision)
 
     def step(f: Tensor, g: Tensor) -> tuple[Tensor, Tensor]:
         limit = torch.inf if cap is None else cap
@@ -171,23 +172,25 @@ def _joint_step(problem: Problem, gibbs: Gibbs, *, symmetric: bool) -> Step:
 
 
 def _capped_scaling(
-    x: Tensor, log_sums: Tensor, capped_sums: CappedSums, *, least: Tensor, most: Tensor, cap: float
+    x: Tensor, log_sums: Tensor, capped_sums: CappedSums, *, least: Tensor, most: Tensor, cap: float, precision: float
 ) -> Tensor:
     """Scaling nearest to one for which ``sum_j min(cap, u_i E_ij)`` is within bounds, row by row.
 
     The sum is concave and piecewise linear in u, so Newton's method arrives after finitely many steps: from
     any start the first step lands at or below the root, the next ones climb to it.
     """
-    log_free, full = capped_sums(torch.zeros_like(x))
-    at_one = log_free.exp() + cap * full
-    target = torch.minimum(torch.maximum(at_one, least), most)
-    settled = (target == at_one) | (log_sums == -torch.inf)
+    target, settled = least, log_sums == -torch.inf
+    if not torch.equal(least, most):
+        log_free, full = capped_sums(torch.zeros_like(x))
+        at_one = log_free.exp() + cap * full
+        target = torch.minimum(torch.maximum(at_one, least), most)
+        settled |= target == at_one
     below = target.log() - log_sums  # the root without a cap lies below the root with it
     x = torch.where(settled, torch.zeros_like(x), torch.where(x.isfinite(), torch.maximum(x, below), below))
     for _ in range(NEWTON_STEPS):
         log_free, full = capped_sums(x)
         left = target - cap * full
-        done = settled | (target == 0) | ((left - log_free.exp()).abs() <= 1e-12 * target)
+        done = settled | (target == 0) | ((left - log_free.exp()).abs() <= precision * target)
         if bool(done.all()):
             break
         newton = torch.where((left > 0) & log_free.isfinite(), x + left.log() - log_free, below)

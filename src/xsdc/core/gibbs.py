@@ -50,7 +50,7 @@ class _Blocked:
     dtype: torch.dtype
     device: torch.device
     _known: tuple[Tensor, Tensor, Tensor]
-    _complete: Tensor
+    _known_per_row: Tensor
 
     def _set_known(self, known: Known) -> None:
         rows, cols = both_orders(torch.cat([known.ones, known.zeros]).to(self.device))
@@ -60,7 +60,7 @@ class _Blocked:
         # Sorted by row, so that a block of rows finds its known entries in one slice.
         starts = torch.searchsorted(rows[order], torch.arange(self.n + 1, device=self.device))
         self._known = rows[order], cols[order], starts
-        self._complete = starts.diff() == self.n  # rows without an unknown entry: their sums are zero
+        self._known_per_row = starts.diff()
 
     def _fill(self, rows: slice, f: Tensor, g: Tensor, out: Tensor) -> None:
         raise NotImplementedError
@@ -84,27 +84,40 @@ class _Blocked:
 
     def capped_row_sums(self, f: Tensor, g: Tensor, cap: float) -> tuple[Tensor, Tensor]:
         """Logarithm of the sum of the entries below the cap, and number of those at or above it, by row."""
-        log_free, full = torch.empty_like(f), torch.empty_like(f)
-        for rows, out in self._exponents(f, g):
-            over = out >= math.log(cap)
-            full[rows] = over.sum(1).to(f)
-            log_free[rows] = torch.logsumexp(out.masked_fill_(over, -torch.inf), 1).to(f)
-        return log_free, full
+        free, full = torch.empty_like(f), torch.empty_like(f)
+        for rows, E in self.blocks(f, g):
+            over = E.ge(cap)
+            full[rows] = torch.count_nonzero(over, dim=1).to(f)
+            free[rows] = E.masked_fill_(over, 0).sum(1).to(f)
+        if self._in_range(free, complete=full + self._known_per_row == self.n):
+            return free.log(), full
+        for rows, out in self._exponents(f, g):  # some sums vanished: again, with the maximum taken out
+            free[rows] = torch.logsumexp(out.masked_fill_(out >= math.log(cap), -torch.inf), 1).to(f)
+        return free, full
 
     def capped_column_sums(self, f: Tensor, g: Tensor, cap: float) -> tuple[Tensor, Tensor]:
         """The same by column."""
-        log_free, full = torch.full_like(g, -torch.inf), torch.zeros_like(g)
+        free, full = torch.zeros_like(g), torch.zeros_like(g)
+        for _, E in self.blocks(f, g):
+            over = E.ge(cap)
+            full += torch.count_nonzero(over, dim=0)
+            free += E.masked_fill_(over, 0).sum(0)
+        if self._in_range(free, complete=full + self._known_per_row == self.n):
+            return free.log(), full
+        log_free = torch.full_like(g, -torch.inf)
         for _, out in self._exponents(f, g):
-            over = out >= math.log(cap)
-            full += over.sum(0)
-            block = torch.logsumexp(out.masked_fill_(over, -torch.inf), 0).to(g)
+            block = torch.logsumexp(out.masked_fill_(out >= math.log(cap), -torch.inf), 0).to(g)
             log_free = torch.logaddexp(log_free, block)
         return log_free, full
 
-    def _in_range(self, sums: Tensor) -> bool:
-        """Whether no sum overflowed or came so near the smallest number that it lost digits or terms."""
+    def _in_range(self, sums: Tensor, *, complete: Tensor | None = None) -> bool:
+        """Whether no sum overflowed or came so near the smallest number that it lost digits or terms.
+
+        Complete rows, which have no entry left to sum, are left aside.
+        """
         info = torch.finfo(self.dtype)
-        low, high = torch.aminmax(sums.masked_fill(self._complete, 1.0))
+        empty = self._known_per_row == self.n if complete is None else complete
+        low, high = torch.aminmax(sums.masked_fill(empty, 1.0))
         return float(low) > info.tiny / info.eps and float(high) < info.max
 
     def _stable_row_sums(self, g: Tensor) -> Tensor:
@@ -168,9 +181,23 @@ class DenseGibbs(_Blocked):
             self._absorb(f, g)
         return self._stable_column_sums(f)
 
+    def into_matrix(self, f: Tensor, g: Tensor) -> Tensor:
+        """E itself, known entries zero, in the memory of the kernel: the last thing to ask for."""
+        if max(float((f - self._f0).max()), float((g - self._g0).max())) > self._reach():
+            self._absorb(f, g)
+        u, v = ((x - x0).exp().to(self.dtype) for x, x0 in ((f, self._f0), (g, self._g0)))
+        step = max(1, BLOCK_ENTRIES // self.n)
+        for start in range(0, self.n, step):
+            self._K[start : start + step] *= u[start : start + step, None] * v  # symmetric where u = v
+        return self._K
+
+    def _reach(self) -> float:
+        """How far a log-scaling may move from the absorbed one before products leave the range of the type."""
+        return -0.4 * math.log(torch.finfo(self.dtype).tiny)
+
     def _product(self, K: Tensor, log_x: Tensor) -> Tensor | None:
         """``log(K exp(log_x))``, or nothing where the numbers would leave the range of the type."""
-        if float(log_x.max()) > -0.4 * math.log(torch.finfo(self.dtype).tiny):
+        if float(log_x.max()) > self._reach():
             return None
         sums = (K @ log_x.exp().to(self.dtype)).to(log_x)
         return sums.log() if self._in_range(sums) else None

@@ -1,0 +1,66 @@
+"""Timing and tables shared by the benchmarks."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import xsdc
+
+START, END = "<!-- benchmark:start -->", "<!-- benchmark:end -->"
+
+
+def best_seconds(run: Callable[[], object], *, repeats: int = 5) -> float:
+    """Shortest of several runs, after one that is not counted."""
+    run()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def milliseconds(seconds: float) -> str:
+    """Format a duration for a table."""
+    return f"{seconds * 1e3:,.1f} ms" if seconds < 10 else f"{seconds:,.1f} s"
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Format a Markdown table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def machine() -> dict[str, Any]:
+    """What the numbers were measured on."""
+    return {
+        "xsdc": xsdc.__version__,
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "machine": platform.machine(),
+    }
+
+
+def write_between_markers(path: Path, text: str) -> None:
+    """Replace what stands between the markers of a Markdown file."""
+    content = path.read_text(encoding="utf-8")
+    pattern = re.compile(f"{re.escape(START)}.*?{re.escape(END)}", re.DOTALL)
+    if not pattern.search(content):
+        raise SystemExit(f"{path} has no place for the table: {START} ... {END}")
+    path.write_text(pattern.sub(lambda _: f"{START}\n{text}\n{END}", content), encoding="utf-8")
+
+
+def write_json(path: Path, results: dict[str, Any]) -> None:
+    """Write results with the machine they were measured on."""
+    path.write_text(json.dumps({"machine": machine(), **results}, indent=2) + "\n", encoding="utf-8")
