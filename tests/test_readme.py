@@ -22,7 +22,7 @@ def test_python_of_the_readme_groups_the_points():
     exec(code, names)  # noqa: S102
     labels = names["labels"]
     assert isinstance(labels, torch.Tensor)
-    for group in labels.reshape(3, 50):
+    for group in labels.reshape(50, 3).T:
         assert (group == group.mode().values).float().mean() > 0.9
 
 
