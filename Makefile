@@ -23,6 +23,7 @@ format: .venv/.dev
 
 benchmark: .venv/.dev
 	@$(BIN)/python -m benchmarks.core
+	@$(BIN)/python -m benchmarks.networks
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

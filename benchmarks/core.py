@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
-import resource
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,7 +18,14 @@ import torch
 from torch import Tensor
 
 from benchmarks import plain
-from benchmarks.measure import best_seconds, markdown_table, milliseconds, write_between_markers, write_json
+from benchmarks.measure import (
+    best_seconds,
+    markdown_table,
+    milliseconds,
+    peak_gigabytes,
+    write_between_markers,
+    write_json,
+)
 from xsdc.core.balancing import balance
 from xsdc.core.constraints import close
 from xsdc.core.known import Known
@@ -165,9 +171,8 @@ def _balance_large(n: int) -> Measurement:
     start = time.perf_counter()
     result = balance(low, size=(n / K, n / K), max_iter=10)
     seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     note = f"row residual {result.row_residual:.1e}; an n×n float32 matrix would take {n * n * 4 / 2**30:.1f} GB"
-    return Measurement(f"balancing in factors, 10 iterations, n = {n:,}, D = 32", seconds, peak, note)
+    return Measurement(f"balancing in factors, 10 iterations, n = {n:,}, D = 32", seconds, peak_gigabytes(), note)
 
 
 def _close_large(n: int, pairs: int) -> Measurement:
@@ -182,9 +187,8 @@ def _close_large(n: int, pairs: int) -> Measurement:
     start = time.perf_counter()
     closed = close(n, must_link=must, cannot_link=cannot)
     seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     note = f"{len(np.unique(closed.group)):,} groups"
-    return Measurement(f"closing {len(must) + len(cannot):,} pairs over {n:,} points", seconds, peak, note)
+    return Measurement(f"closing {len(must) + len(cannot):,} pairs over {n:,} points", seconds, peak_gigabytes(), note)
 
 
 def large(*, quick: bool) -> list[Measurement]:

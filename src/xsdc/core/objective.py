@@ -10,7 +10,7 @@ for (Section 4.1, eq. 4). Nothing here ever inverts an n×n matrix. With the thi
 
     A = (Pi - U diag(s^2 / (s^2 + n lam)) U^T) / n,
 
-and all quantities, for one ``lam`` or a whole path of them, follow from ``s``, ``V`` and ``P = U diag(s)``.
+and all quantities, for one ``lam`` or a whole path of them, follow from ``s``, ``V`` and ``P = U diag(s) = Pi Phi V``.
 
 The decomposition comes from a QR of the centred features rather than from ``Phi^T Phi``: squaring would cost
 half of the digits, and at lam = 2^-40 those are the digits that count.
@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, Protocol
 
 import torch
@@ -119,23 +120,31 @@ class Spectrum:
     ----------
     mean : Tensor, shape (D,)
         Mean of the features.
-    P : Tensor, shape (n, r)
-        Principal components ``U diag(s) = Pi Phi V``.
+    Pc : Tensor, shape (n, D)
+        Centred features.
     s : Tensor, shape (r,)
         Singular values, largest first, those that are only rounding left out.
     V : Tensor, shape (D, r)
         Right singular vectors.
+    U : Tensor of shape (n, r), or None
+        Left singular vectors, where the points' side was factorised.
     """
 
     mean: Tensor
-    P: Tensor
+    Pc: Tensor
     s: Tensor
     V: Tensor
+    U: Tensor | None
 
     @property
     def n(self) -> int:
         """Number of points."""
-        return self.P.shape[0]
+        return self.Pc.shape[0]
+
+    @cached_property
+    def P(self) -> Tensor:
+        """Principal components ``U diag(s) = Pi Phi V``, shape (n, r)."""
+        return self.Pc @ self.V if self.U is None else self.U * self.s
 
     def cost(self, lam: float) -> CostFactors:
         """Return ``A`` for one value of ``lam``, in factors."""
@@ -165,13 +174,13 @@ class Spectrum:
         """
         Y = _targets(Y, n=self.n)
         shrink = 1 / self._denominators(lams)  # (L, r)
-        W = self.V @ (shrink[:, :, None] * (self.P.T @ Y))
+        W = self.V @ (shrink[:, :, None] * (self.V.T @ (self.Pc.T @ Y)))
         return W, Y.mean(0) - self.mean @ W
 
     def residuals(self, Y: Tensor, lams: Sequence[float] | Tensor) -> Tensor:
         """Values ``tr(Y Y^T A)`` of the objective along a path of ``lam``, shape (L,)."""
         Y = _targets(Y, n=self.n)
-        explained = ((self.P.T @ Y) ** 2).sum(1)  # (r,)
+        explained = ((self.V.T @ (self.Pc.T @ Y)) ** 2).sum(1)  # (r,)
         total = (center(Y) ** 2).sum()
         return (total - (explained / self._denominators(lams)).sum(1)) / self.n
 
@@ -207,22 +216,23 @@ def decompose(Phi: Tensor, *, form: Form = "auto") -> Spectrum:
         Which side is factorised: a D×D triangle, O(n D^2), or the points' side, which keeps ``U``
         orthonormal to the last digit and is cheaper when D >= n. "auto" takes the smaller one.
     """
-    X = validation.as_features(Phi).detach().to(torch.float64)
-    n, D = X.shape
-    mean = X.mean(0)
-    Pc = X - mean
     if form not in ("auto", "dxd", "nxn"):
         raise InvalidInputError(f'form must be "auto", "dxd" or "nxn"; it is {form!r}.')
+    X = validation.as_features(Phi).detach()
+    n, D = X.shape
+    low, high = torch.aminmax(X)
+    mean = X.mean(0, dtype=torch.float64)
+    # Fresh memory costs as much as the arithmetic on it: centre in the float64 copy where one is made.
+    Pc = X - mean if X.dtype == torch.float64 else X.to(torch.float64).sub_(mean)
+    U: Tensor | None = None
     if form == "nxn" or (form == "auto" and n - 1 <= D):
         U, s, Vh = torch.linalg.svd(Pc, full_matrices=False)
-        P = U * s
     else:
         _, s, Vh = torch.linalg.svd(torch.linalg.qr(Pc, mode="r").R, full_matrices=False)
-        P = Pc @ Vh.T
     # What centering leaves of a constant column is rounding of the uncentred numbers.
-    rounding = torch.finfo(s.dtype).eps * (n * D) ** 0.5 * X.abs().max()
+    rounding = torch.finfo(s.dtype).eps * (n * D) ** 0.5 * max(abs(float(low)), abs(float(high)))
     r = min(int((s > rounding).sum()), n - 1)
-    return Spectrum(mean=mean, P=P[:, :r], s=s[:r], V=Vh[:r].T)
+    return Spectrum(mean=mean, Pc=Pc, s=s[:r], V=Vh[:r].T, U=None if U is None else U[:, :r])
 
 
 def cost_matrix(Phi: Tensor, lam: float, *, form: Form = "auto") -> Tensor:

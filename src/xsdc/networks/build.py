@@ -1,0 +1,89 @@
+"""One door to every representation: a name, a configuration, a module, a transformer or a callable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from xsdc.errors import InvalidInputError
+from xsdc.networks.configs import NetworkConfig
+from xsdc.networks.external import FixedNetwork, ModuleNetwork, Transformer
+from xsdc.networks.images import is_image_array
+from xsdc.networks.layered import LayeredNetwork
+from xsdc.networks.network import Network, prepare_input
+from xsdc.networks.zoo import NETWORKS, choose_config
+
+NetworkSpec = str | NetworkConfig | Mapping[str, Any] | nn.Module | Transformer | Callable[[Tensor], Any]
+
+
+def build_network(
+    spec: NetworkSpec,
+    X: object,
+    *,
+    generator: torch.Generator,
+    dtype: torch.dtype = torch.float32,
+    channels: str | None = None,
+) -> Network:
+    """Make a network that fits the data and is ready for use: filters from the data, transformers fitted.
+
+    Parameters
+    ----------
+    spec : str, NetworkConfig, mapping, nn.Module, transformer or callable
+        A name (``kn``, ``lenet5-ckn``, ``ckn-gm``, ``cnn``) or ``auto``, which chooses by the data; a
+        configuration, also as plain data; a module, see `ModuleNetwork`; a transformer or callable, see
+        `FixedNetwork`.
+    X : array-like
+        Vectors (n, d), or images (n, H, W), (n, H, W, C), (n, C, H, W).
+    generator : torch.Generator
+        Source of randomness.
+    dtype : torch.dtype, default float32
+        float32 or float64; a module keeps the type of its parameters.
+    channels : {None, "first", "last"}
+        The channel axis of images, where it cannot be told from the shape.
+
+    Returns
+    -------
+    Network
+    """
+    if dtype not in (torch.float32, torch.float64):
+        raise InvalidInputError(f"dtype must be torch.float32 or torch.float64; it is {dtype}.")
+    data = prepare_input(X, images=is_image_array(X), channels=channels, dtype=dtype)
+    if isinstance(spec, nn.Module):
+        return ModuleNetwork(spec, example=data, dtype=dtype)
+    if isinstance(spec, str | NetworkConfig | Mapping):
+        config = _resolve(spec, tuple(data.shape[1:]))
+        network = LayeredNetwork(config, input_shape=tuple(data.shape[1:]), dtype=dtype)
+        network.initialize(data, generator=generator)
+        return network
+    if isinstance(spec, type):
+        raise InvalidInputError(f"The network must be an object; it is the class {spec.__name__}. Make one of it.")
+    if isinstance(spec, Transformer) or callable(spec):
+        return FixedNetwork(spec, example=data, dtype=dtype)
+    raise InvalidInputError(
+        "The network must be a name, a configuration, a torch module, a transformer or a callable; it is of type"
+        f" {type(spec).__name__}."
+    )
+
+
+def _resolve(spec: str | NetworkConfig | Mapping[str, Any], input_shape: tuple[int, ...]) -> NetworkConfig:
+    if isinstance(spec, Mapping):
+        spec = NetworkConfig.from_dict(spec)
+    elif isinstance(spec, str):
+        if spec == "auto":
+            return choose_config(input_shape)
+        if spec not in NETWORKS:
+            raise InvalidInputError(f"The network must be one of auto, {', '.join(NETWORKS)}; it is {spec!r}.")
+        spec = NETWORKS[spec]
+    images = len(input_shape) == 3
+    if images and spec.input == "vectors":
+        raise InvalidInputError(
+            f"Network {spec.name!r} takes vectors (n, d); X holds images. Choose another, or flatten them."
+        )
+    if not images and spec.input != "vectors":
+        raise InvalidInputError(
+            f"Network {spec.name!r} takes images; X holds vectors (n, d). Use 'kn', or reshape X to (n, H, W)."
+        )
+    return spec

@@ -1,0 +1,131 @@
+"""What every representation offers, whatever it is made of: prepare the data, map batches to features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from xsdc.errors import InvalidInputError
+from xsdc.networks.images import as_images
+from xsdc.validation import as_count, as_features
+
+
+class Network(nn.Module):
+    """A representation phi_V: batches of vectors or images in, features (n, D) out.
+
+    Attributes
+    ----------
+    input_shape : tuple of int
+        (d,) for vectors, (C, H, W) for images.
+    n_features : int
+        D.
+    """
+
+    input_shape: tuple[int, ...]
+    n_features: int
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Type of the prepared data and of the features."""
+        raise NotImplementedError
+
+    @property
+    def trainable(self) -> bool:
+        """Whether a gradient step can change the representation."""
+        return any(p.requires_grad for p in self.parameters())
+
+    @property
+    def takes_images(self) -> bool:
+        """Whether batches are images (n, C, H, W), and not vectors (n, d)."""
+        return len(self.input_shape) == 3
+
+    def prepare(self, X: object, *, channels: str | None = None) -> Tensor:
+        """Check data given by a user and bring it into the form that `forward` takes batches of.
+
+        Parameters
+        ----------
+        X : array-like
+            Vectors (n, d), or images in any layout that `as_images` reads.
+        channels : {None, "first", "last"}
+            The channel axis of images, where it cannot be told from the shape.
+
+        Returns
+        -------
+        Tensor (n, *input_shape)
+        """
+        data = prepare_input(X, images=self.takes_images, channels=channels, dtype=self.dtype)
+        if tuple(data.shape[1:]) != self.input_shape:
+            raise InvalidInputError(
+                f"The network was made for inputs of shape {self.input_shape} each (channels first); these have"
+                f" {tuple(data.shape[1:])}."
+            )
+        return data
+
+    def features(self, batch: Tensor, *, batch_size: int = 4096) -> Tensor:
+        """Map prepared data to features (n, D) for use: in evaluation mode, without gradients, in parts."""
+        as_count(batch_size, name="batch_size")
+        was_training = self.training
+        self.eval()
+        try:
+            with torch.no_grad():
+                return torch.cat([self(part) for part in torch.split(batch, batch_size)])
+        finally:
+            self.train(was_training)
+
+    def description(self) -> dict[str, Any]:
+        """Describe the network as plain data that JSON can hold."""
+        raise NotImplementedError
+
+    def _check_batch(self, batch: Tensor) -> None:
+        if tuple(batch.shape[1:]) != self.input_shape:
+            expected = ", ".join(str(size) for size in self.input_shape)
+            raise InvalidInputError(
+                f"A batch must have shape (n, {expected}); it has {tuple(batch.shape)}. Pass data through `prepare`."
+            )
+
+
+def prepare_input(X: object, *, images: bool, channels: str | None, dtype: torch.dtype) -> Tensor:
+    """Read vectors or images into the type and layout of a network."""
+    if images:
+        return as_images(X, channels=channels, dtype=dtype)
+    if channels is not None:
+        raise InvalidInputError(f"channels={channels!r} is for images; X holds vectors (n, d). Leave it out.")
+    return as_features(X, name="X", min_rows=1).to(dtype)
+
+
+def normalize_features(Phi: Tensor, *, norm: Tensor | float | None = None) -> tuple[Tensor, Tensor]:
+    """Bring features to the scale the paper works at.
+
+    From each feature vector its own mean over the D coordinates is subtracted; then all are divided by one
+    number, the mean of their l2 norms, so that on average they have norm one.
+
+    Parameters
+    ----------
+    Phi : Tensor (n, D)
+        Features.
+    norm : Tensor or float, optional
+        The number to divide by; None for the mean norm of these features. At evaluation the paper uses the
+        norm of the labeled training features.
+
+    Returns
+    -------
+    Phi : Tensor (n, D)
+        Normalised features; gradients flow through the mean norm as well.
+    norm : Tensor ()
+        The number divided by.
+    """
+    if Phi.ndim != 2:
+        raise InvalidInputError(f"Phi must be a matrix (n, D); it has shape {tuple(Phi.shape)}.")
+    centred = Phi - Phi.mean(1, keepdim=True)
+    if norm is None:
+        divisor = torch.linalg.vector_norm(centred, dim=1).mean()
+    else:
+        divisor = torch.as_tensor(norm, dtype=Phi.dtype, device=Phi.device)
+    if not float(divisor.detach()) > 0:
+        raise InvalidInputError(
+            f"Features are divided by their mean norm, which must be above zero; it is {float(divisor.detach())}."
+            " Every feature vector is constant over its coordinates: check the input or the network."
+        )
+    return centred / divisor, divisor
