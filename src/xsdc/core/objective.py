@@ -249,7 +249,9 @@ def ridge_classifier(Phi: Tensor, Y: Tensor, lam: float) -> tuple[Tensor, Tensor
     return W[0], b[0]
 
 
-def trace_and_gradient(Phi: Tensor, M: Operator | Tensor, lam: float) -> tuple[Tensor, Tensor]:
+def trace_and_gradient(
+    Phi: Tensor, M: Operator | Tensor, lam: float, *, spectrum: Spectrum | None = None
+) -> tuple[Tensor, Tensor]:
     """Compute ``tr(M A(Phi))`` and its gradient in ``Phi`` in closed form.
 
     The gradient is ``-2 A Ms Pc (Pc^T Pc + n lam I)^{-1}`` with ``Ms`` the symmetric part of ``M`` and
@@ -264,13 +266,15 @@ def trace_and_gradient(Phi: Tensor, M: Operator | Tensor, lam: float) -> tuple[T
         Equivalence matrix, held fixed; it need not be symmetric.
     lam : float
         Ridge penalty, above zero.
+    spectrum : Spectrum, optional
+        ``decompose(Phi)``, where it is at hand.
 
     Returns
     -------
     value : Tensor, scalar, float64
     gradient : Tensor, shape (n, D), float64
     """
-    spectrum = decompose(Phi)
+    spectrum = decompose(Phi) if spectrum is None else spectrum
     n = spectrum.n
     if isinstance(M, Tensor) and tuple(M.shape) != (n, n):
         raise InvalidInputError(f"M must have shape ({n}, {n}) to match Phi; it has shape {tuple(M.shape)}.")
@@ -286,27 +290,27 @@ def trace_and_gradient(Phi: Tensor, M: Operator | Tensor, lam: float) -> tuple[T
     return value, gradient
 
 
-def trace_objective(Phi: Tensor, M: Operator | Tensor, lam: float) -> Tensor:
+def trace_objective(Phi: Tensor, M: Operator | Tensor, lam: float, *, spectrum: Spectrum | None = None) -> Tensor:
     """Compute ``tr(M A(Phi))`` as a scalar that backpropagates into ``Phi`` by the closed form.
 
     ``M`` and ``lam`` are held fixed; see :func:`trace_and_gradient`.
     """
-    value: Tensor = _TraceObjective.apply(Phi, M, lam)  # type: ignore[no-untyped-call]
+    value: Tensor = _TraceObjective.apply(Phi, M, lam, spectrum)  # type: ignore[no-untyped-call]
     return value
 
 
 class _TraceObjective(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, Phi: Tensor, M: Operator | Tensor, lam: float) -> Tensor:
-        value, gradient = trace_and_gradient(Phi, M.detach() if isinstance(M, Tensor) else M, lam)
+    def forward(ctx: Any, Phi: Tensor, M: Operator | Tensor, lam: float, spectrum: Spectrum | None) -> Tensor:
+        value, gradient = trace_and_gradient(Phi, M.detach() if isinstance(M, Tensor) else M, lam, spectrum=spectrum)
         ctx.save_for_backward(gradient.to(Phi.dtype))
         return value.to(Phi.dtype)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, None, None, None]:
         (gradient,) = ctx.saved_tensors
-        return upstream * gradient, None, None
+        return upstream * gradient, None, None, None
 
 
 def symmetric_product(M: Operator | Tensor, X: Tensor) -> Tensor:

@@ -1,0 +1,24 @@
+"""Ways to fill in the unknown entries of M for a batch: one strategy a file, one protocol, one table of names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xsdc.errors import InvalidInputError
+from xsdc.labelers.balancing import Balancing
+from xsdc.labelers.base import Labeler
+
+LABELERS: dict[str, Callable[[], Labeler]] = {"balancing": Balancing}
+
+__all__ = ["LABELERS", "Balancing", "Labeler", "resolve_labeler"]
+
+
+def resolve_labeler(labeler: str | Labeler) -> Labeler:
+    """Turn a name into a labeler; an object that is one stays as it is."""
+    if isinstance(labeler, str):
+        if labeler not in LABELERS:
+            raise InvalidInputError(f"labeler must be one of {', '.join(LABELERS)}, or a Labeler; it is {labeler!r}.")
+        return LABELERS[labeler]()
+    if not isinstance(labeler, Labeler):
+        raise InvalidInputError(f"labeler must be a name or have a method `label`; it is {type(labeler).__name__}.")
+    return labeler

@@ -1,0 +1,8 @@
+"""Training the representation and the grouping together: batches, one step, the loop, its observers."""
+
+from xsdc.training.batches import Batch, Batches
+from xsdc.training.callbacks import Callback, Progress
+from xsdc.training.loop import Plan, Trainer
+from xsdc.training.step import batch_objective
+
+__all__ = ["Batch", "Batches", "Callback", "Plan", "Progress", "Trainer", "batch_objective"]

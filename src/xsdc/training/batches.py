@@ -1,0 +1,69 @@
+"""Drawing the points of a batch, and the copies of them that augmentation makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+Augment = Callable[[Tensor, torch.Generator], Tensor]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Points that take part in one step.
+
+    Attributes
+    ----------
+    labeled, unlabeled : Tensor of int64
+        Their positions in the data; a point that augmentation copies comes several times.
+    """
+
+    labeled: Tensor
+    unlabeled: Tensor
+
+    @property
+    def index(self) -> Tensor:
+        """All positions, in the order of the rows of M: labeled first."""
+        return torch.cat([self.labeled, self.unlabeled])
+
+    def parts(self) -> list[Tensor]:
+        """The labeled and the unlabeled part, those that are not empty."""
+        return [part for part in (self.labeled, self.unlabeled) if len(part)]
+
+
+@dataclass(frozen=True)
+class Batches:
+    """Draws batches: some labeled points, some unlabeled ones, each without replacement.
+
+    Attributes
+    ----------
+    labeled, unlabeled : Tensor of int64
+        Positions of the points with and without a label.
+    labeled_size, unlabeled_size : int
+        How many of each a batch holds, copies counted; fewer where there are fewer.
+    copies : int
+        Times that each unlabeled point comes.
+    """
+
+    labeled: Tensor
+    unlabeled: Tensor
+    labeled_size: int
+    unlabeled_size: int
+    copies: int = 1
+
+    def draw(self, generator: torch.Generator, *, labeled_only: bool = False) -> Batch:
+        """Draw the points of one step."""
+        labeled = _some(self.labeled, self.labeled_size, generator)
+        if labeled_only:
+            return Batch(labeled, self.unlabeled[:0])
+        unlabeled = _some(self.unlabeled, max(1, self.unlabeled_size // self.copies), generator)
+        return Batch(labeled, unlabeled.repeat(self.copies))
+
+
+def _some(points: Tensor, size: int, generator: torch.Generator) -> Tensor:
+    if len(points) <= size:
+        return points
+    return points[torch.randperm(len(points), generator=generator)[:size]]

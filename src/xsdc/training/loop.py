@@ -1,0 +1,245 @@
+"""The training loop: a number of steps on labeled data, then on all, with the best state kept."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from xsdc.core.constraints import Constraints
+from xsdc.core.problem import Fractions
+from xsdc.labelers import Labeler
+from xsdc.networks import Network, make_steps
+from xsdc.training.batches import Augment, Batches
+from xsdc.training.callbacks import Callback
+from xsdc.training.step import batch_features, batch_objective
+
+Score = Callable[[Network, float], float]
+ChooseRidge = Callable[[Network], float]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to do, and for how long.
+
+    Attributes
+    ----------
+    supervised_iter, max_iter : int
+        Steps on labeled points alone, then on all.
+    supervised_learning_rate, learning_rate : float
+        Length of step in each stage: of a filter on the sphere, or of the first step relative to the filters (see
+        ``relative``).
+    relative : bool
+        Whether rates for free parameters say by what share of their norm the first step of a stage moves them.
+    filter_penalty : float
+        zeta.
+    rechoose_every : int
+        Steps after which the ridge is chosen again, where it is chosen.
+    evaluate_every : int
+        Steps between two evaluations, where there is a score.
+    patience : int or None
+        Evaluations without a better score after which to stop.
+    """
+
+    supervised_iter: int
+    max_iter: int
+    supervised_learning_rate: float
+    learning_rate: float
+    relative: bool = True
+    filter_penalty: float = 0.0
+    rechoose_every: int = 100
+    evaluate_every: int = 10
+    patience: int | None = None
+
+    @property
+    def total(self) -> int:
+        """All steps."""
+        return self.supervised_iter + self.max_iter
+
+
+class Trainer:
+    """Runs a plan; everything that a continued run needs is in its ``state_dict``.
+
+    Parameters
+    ----------
+    network : Network
+        Trained in place.
+    data : Tensor, shape (n, ...)
+        Prepared inputs.
+    constraints : Constraints
+        What is known of the points.
+    batches : Batches
+        How batches are drawn.
+    plan : Plan
+        What to do.
+    labeler : Labeler
+        Fills in M.
+    size : Fractions
+        Bounds on group sizes.
+    choose_ridge : callable
+        Network to lambda; asked at the start and every so often.
+    score : callable, optional
+        Network and lambda to a number, the higher the better; the state with the best one is kept.
+    augment : callable, optional
+        Inputs and a generator to changed inputs, for the unlabeled points.
+    callbacks : sequence of Callback
+        Observers.
+    generator : torch.Generator
+        The only source of randomness.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        data: Tensor,
+        *,
+        constraints: Constraints,
+        batches: Batches,
+        plan: Plan,
+        labeler: Labeler,
+        size: Fractions,
+        choose_ridge: ChooseRidge,
+        generator: torch.Generator,
+        score: Score | None = None,
+        augment: Augment | None = None,
+        callbacks: Sequence[Callback] = (),
+    ) -> None:
+        self.network, self.data, self.constraints, self.batches = network, data, constraints, batches
+        self.plan, self.labeler, self.size, self.augment = plan, labeler, size, augment
+        self.choose_ridge, self.score, self.callbacks, self.generator = choose_ridge, score, callbacks, generator
+        self.optimizers: list[Optimizer] = _make_optimizers(network, plan)
+        self.iteration = 0
+        self.lam = float("nan")
+        self.history: list[dict[str, Any]] = []
+        self.best_score: float | None = None
+        self.best_iteration = 0
+        self.interrupted = False
+        self._best_state: dict[str, Tensor] | None = None
+        self._evaluations_since_best = 0
+
+    def run(self) -> None:
+        """Make the steps that are left, then put the best state back.
+
+        Ctrl-C ends training early: the best state so far is put back and a warning tells of it.
+        """
+        for callback in self.callbacks:
+            callback.on_start(self)
+        try:
+            if self.iteration == 0:
+                self._evaluate()
+            while self.iteration < self.plan.total and not self._out_of_patience():
+                self._step()
+        except KeyboardInterrupt:
+            self.interrupted = True
+            warnings.warn(
+                f"Training was interrupted after {self.iteration} of {self.plan.total} steps; the best state so far is"
+                " kept.",
+                UserWarning,
+                stacklevel=2,
+            )
+        finally:
+            for callback in self.callbacks:
+                callback.on_end(self)
+        if self._best_state is not None:
+            self.network.load_state_dict(self._best_state)
+
+    def _step(self) -> None:
+        supervised = self.iteration < self.plan.supervised_iter
+        first_of_stage = self.iteration in (0, self.plan.supervised_iter)
+        if first_of_stage or self.iteration % self.plan.rechoose_every == 0:
+            self.lam = self.choose_ridge(self.network)
+        batch = self.batches.draw(self.generator, labeled_only=supervised)
+        self.network.train()
+        Phi = batch_features(self.network, self.data, batch, augment=self.augment, generator=self.generator)
+        objective = batch_objective(
+            Phi, batch, constraints=self.constraints, labeler=self.labeler, size=self.size, lam=self.lam
+        )
+        for optimizer in self.optimizers:
+            optimizer.zero_grad()
+        objective.backward()  # type: ignore[no-untyped-call]
+        if first_of_stage:
+            self._set_rates(supervised=supervised)
+        for optimizer in self.optimizers:
+            optimizer.step()
+        self.iteration += 1
+        record = {
+            "iteration": self.iteration,
+            "stage": "supervised" if supervised else "joint",
+            "objective": float(objective.detach()),
+            "ridge": self.lam,
+        }
+        if self.iteration % self.plan.evaluate_every == 0 or self.iteration == self.plan.total:
+            record |= self._evaluate()
+        self.history.append(record)
+        for callback in self.callbacks:
+            callback.on_step(self, record)
+
+    def _set_rates(self, *, supervised: bool) -> None:
+        rate = self.plan.supervised_learning_rate if supervised else self.plan.learning_rate
+        for optimizer in self.optimizers:
+            for group in optimizer.param_groups:
+                if group["on_sphere"] or not self.plan.relative:
+                    group["lr"] = rate
+                    continue
+                norms = [(p.detach().norm(), p.grad.norm()) for p in group["params"] if p.grad is not None]
+                size = sum(float(p) ** 2 for p, _ in norms) ** 0.5
+                slope = sum(float(g) ** 2 for _, g in norms) ** 0.5
+                group["lr"] = rate * size / slope if slope > 0 else 0.0
+
+    def _evaluate(self) -> dict[str, float]:
+        if self.score is None:
+            return {}
+        lam = self.lam if self.iteration else self.choose_ridge(self.network)
+        value = self.score(self.network, lam)
+        self._evaluations_since_best += 1
+        if self.best_score is None or value > self.best_score:
+            self.best_score, self.best_iteration, self._evaluations_since_best = value, self.iteration, 0
+            self._best_state = _copied(self.network)
+        return {"score": value}
+
+    def _out_of_patience(self) -> bool:
+        patience = self.plan.patience
+        return patience is not None and self.score is not None and self._evaluations_since_best >= patience
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything a continued run needs to end as the uninterrupted one would."""
+        return {
+            "iteration": self.iteration,
+            "lam": self.lam,
+            "network": _copied(self.network),
+            "optimizers": [copy.deepcopy(optimizer.state_dict()) for optimizer in self.optimizers],
+            "generator": self.generator.get_state(),
+            "history": copy.deepcopy(self.history),
+            "best": (self.best_score, self.best_iteration, self._evaluations_since_best),
+            "best_state": copy.deepcopy(self._best_state),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue from a saved state."""
+        self.iteration, self.lam = state["iteration"], state["lam"]
+        self.network.load_state_dict(state["network"])
+        for optimizer, saved in zip(self.optimizers, state["optimizers"], strict=True):
+            optimizer.load_state_dict(copy.deepcopy(saved))
+        self.generator.set_state(state["generator"])
+        self.history = copy.deepcopy(state["history"])
+        self.best_score, self.best_iteration, self._evaluations_since_best = state["best"]
+        self._best_state = copy.deepcopy(state["best_state"])
+
+
+def _make_optimizers(network: Network, plan: Plan) -> list[Optimizer]:
+    """Make one optimizer for each kind of parameter, marked by whether its rate is a length on the sphere."""
+    optimizers = make_steps(network, lr=1.0, zeta=plan.filter_penalty)
+    for optimizer in optimizers:
+        for group in optimizer.param_groups:
+            group["on_sphere"] = type(optimizer).__name__ == "SphereStep"
+    return optimizers
+
+
+def _copied(module: nn.Module) -> dict[str, Tensor]:
+    return {name: value.detach().clone() for name, value in module.state_dict().items()}

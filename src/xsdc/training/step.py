@@ -1,0 +1,47 @@
+"""One step of the paper's Algorithms 2 and 3: features of a batch, who is with whom, and the objective."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from xsdc.core.constraints import Constraints
+from xsdc.core.objective import LabelEquivalence, decompose, trace_objective
+from xsdc.core.problem import Fractions
+from xsdc.errors import InvalidInputError
+from xsdc.labelers import Labeler
+from xsdc.networks import Network, normalize_features
+from xsdc.training.batches import Augment, Batch
+
+
+def batch_features(
+    network: Network, data: Tensor, batch: Batch, *, augment: Augment | None, generator: torch.Generator
+) -> Tensor:
+    """Features of a batch with gradients, the labeled and the unlabeled part each on its own scale."""
+    parts = []
+    for number, index in enumerate(batch.parts()):
+        inputs = data[index]
+        is_labeled = number == 0 and len(batch.labeled) > 0
+        if augment is not None and not is_labeled:
+            inputs = augment(inputs, generator)
+        Phi = network(inputs)
+        if not bool(Phi.isfinite().all()):
+            raise InvalidInputError("The features are not finite. Lower the learning rate, or check the network.")
+        parts.append(normalize_features(Phi)[0])
+    return torch.cat(parts)
+
+
+def batch_objective(
+    Phi: Tensor, batch: Batch, *, constraints: Constraints, labeler: Labeler, size: Fractions, lam: float
+) -> Tensor:
+    """Value of tr(M A) for a batch, M filled in from what is known and held fixed in the gradient.
+
+    Where every point of the batch has a class, nothing needs to be filled in: M = Y Y^T.
+    """
+    classes = torch.from_numpy(constraints.classes[batch.index.cpu().numpy()]).to(Phi.device)
+    if bool((classes >= 0).all()):
+        return trace_objective(Phi, LabelEquivalence(classes), lam)
+    spectrum = decompose(Phi)
+    known = constraints.entries(batch.index.cpu().numpy())
+    M = labeler.label(spectrum, lam=lam, known=known, size=size)
+    return trace_objective(Phi, M, lam, spectrum=spectrum)

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import torch
+
+from tests.problems import generator
+from xsdc.training import Batches
+
+LABELED, UNLABELED = torch.arange(5), torch.arange(5, 100)
+
+
+def test_sizes_and_parts():
+    batches = Batches(LABELED, UNLABELED, labeled_size=3, unlabeled_size=20)
+    batch = batches.draw(generator())
+    assert len(batch.labeled) == 3
+    assert len(batch.unlabeled) == len(set(batch.unlabeled.tolist())) == 20
+    assert set(batch.labeled.tolist()) <= set(range(5))
+    assert torch.equal(batch.index, torch.cat([batch.labeled, batch.unlabeled]))
+    alone = batches.draw(generator(), labeled_only=True)
+    assert len(alone.unlabeled) == 0
+    assert len(alone.parts()) == 1
+
+
+def test_fewer_points_than_the_size_are_all_taken():
+    batch = Batches(LABELED, UNLABELED, labeled_size=1000, unlabeled_size=1000).draw(generator())
+    assert torch.equal(batch.index.sort().values, torch.arange(100))
+
+
+def test_copies_keep_the_size_of_the_batch():
+    batch = Batches(LABELED, UNLABELED, labeled_size=5, unlabeled_size=20, copies=4).draw(generator())
+    values, counts = batch.unlabeled.unique(return_counts=True)
+    assert len(values) == 5
+    assert (counts == 4).all()
+
+
+def test_same_generator_same_batches():
+    batches = Batches(LABELED, UNLABELED, labeled_size=3, unlabeled_size=20)
+    one, two = generator(1), generator(1)
+    for _ in range(3):
+        assert torch.equal(batches.draw(one).index, batches.draw(two).index)
+    assert not torch.equal(batches.draw(one).index, batches.draw(generator(2)).index)

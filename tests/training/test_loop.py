@@ -1,0 +1,230 @@
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from tests.problems import blobs, generator
+from xsdc.core.constraints import close
+from xsdc.core.objective import LabelEquivalence, decompose, trace_objective
+from xsdc.core.problem import Fractions
+from xsdc.errors import InvalidInputError
+from xsdc.labelers import Balancing
+from xsdc.networks import build_network, normalize_features
+from xsdc.training import Batch, Batches, Callback, Plan, Progress, Trainer, batch_objective
+from xsdc.training.step import batch_features
+
+SIZE = Fractions(0.2, 0.5)
+
+
+def make_trainer(*, labels: int = 12, network: object = "kn", seed: int = 0, n: int = 90, **options) -> Trainer:
+    X, y = blobs(n, 3, D=6, spread=2.0)
+    codes = np.where(np.arange(n) < labels, y.numpy(), -1)
+    plan = options.pop("plan", Plan(3, 6, 0.05, 0.05, evaluate_every=2))
+    g = generator(seed)
+    built = build_network(network, X.numpy(), generator=g)
+    return Trainer(
+        built,
+        built.prepare(X.numpy()),
+        constraints=close(n, labels=codes, n_classes=3),
+        batches=Batches(torch.arange(labels), torch.arange(labels, n), labeled_size=8, unlabeled_size=40),
+        plan=plan,
+        labeler=Balancing(),
+        size=SIZE,
+        choose_ridge=options.pop("choose_ridge", lambda network: 0.01),
+        generator=g,
+        **options,
+    )
+
+
+def parameters(trainer: Trainer) -> torch.Tensor:
+    return torch.cat([p.detach().flatten() for p in trainer.network.parameters()])
+
+
+def test_objective_of_a_labeled_batch_is_that_of_its_labels():
+    trainer = make_trainer()
+    batch = Batch(torch.arange(9), torch.arange(0))
+    Phi = batch_features(trainer.network, trainer.data, batch, augment=None, generator=generator())
+    found = batch_objective(Phi, batch, constraints=trainer.constraints, labeler=trainer.labeler, size=SIZE, lam=0.01)
+    torch.testing.assert_close(found, trace_objective(Phi, LabelEquivalence(torch.arange(9) % 3), 0.01))
+
+
+def test_objective_of_a_mixed_batch_is_that_of_the_balanced_M():
+    trainer = make_trainer()
+    batch = Batch(torch.arange(9), torch.arange(20, 60))
+    Phi = batch_features(trainer.network, trainer.data, batch, augment=None, generator=generator())
+    found = batch_objective(Phi, batch, constraints=trainer.constraints, labeler=trainer.labeler, size=SIZE, lam=0.01)
+    known = trainer.constraints.entries(batch.index.numpy())
+    M = Balancing().label(decompose(Phi.detach()), lam=0.01, known=known, size=SIZE)
+    torch.testing.assert_close(found, trace_objective(Phi, M, 0.01))
+    for part in batch.parts():  # each part on its own scale
+        rows = torch.isin(batch.index, part)
+        torch.testing.assert_close(Phi[rows].norm(dim=1).mean(), torch.tensor(1.0))
+
+
+def test_training_lowers_the_objective_and_records_each_step():
+    trainer = make_trainer(plan=Plan(15, 5, 0.002, 0.002), labels=8)  # all labels in each batch: one fixed M
+    trainer.run()
+    assert [r["iteration"] for r in trainer.history] == list(range(1, 21))
+    assert [r["stage"] for r in trainer.history] == ["supervised"] * 15 + ["joint"] * 5
+    supervised = [r["objective"] for r in trainer.history[:15]]
+    assert (np.diff(supervised) < 0).all()
+
+
+def test_first_step_of_a_stage_moves_free_filters_by_the_given_share():
+    trainer = make_trainer(plan=Plan(0, 1, 0.5, 0.1))
+    before = parameters(trainer)
+    trainer.run()
+    assert (parameters(trainer) - before).norm() / before.norm() == pytest.approx(0.1, rel=1e-4)
+    plain = make_trainer(plan=Plan(0, 1, 0.5, 0.1, relative=False))
+    plain.run()
+    assert plain.optimizers[0].param_groups[0]["lr"] == 0.1
+
+
+def test_filters_on_the_sphere_stay_there():
+    layers = [{"width": 8, "kernel": "sphere"}]
+    trainer = make_trainer(network={"input": "vectors", "layers": layers})
+    before = parameters(trainer)
+    trainer.run()
+    (filters,) = trainer.network.parameters()
+    torch.testing.assert_close(filters.norm(dim=1), torch.ones(8))
+    assert not torch.equal(parameters(trainer), before)
+
+
+def test_any_module_is_trained():
+    trainer = make_trainer(network=nn.Sequential(nn.Linear(6, 10), nn.Tanh(), nn.Linear(10, 5)))
+    before = parameters(trainer)
+    trainer.run()
+    assert not torch.equal(parameters(trainer), before)
+
+
+@pytest.mark.parametrize("stop", [1, 3, 4, 8])
+def test_a_continued_run_ends_as_the_uninterrupted_one(stop):
+    scores = {"score": lambda network, lam: -float(sum(p.detach().norm() for p in network.parameters()))}
+    whole = make_trainer(**scores)
+    whole.run()
+
+    class Stop(Callback):
+        def on_step(self, trainer, record):
+            if trainer.iteration == stop:
+                self.saved = trainer.state_dict()
+
+    stopper = Stop()
+    make_trainer(callbacks=[stopper], **scores).run()
+    again = make_trainer(seed=99, **scores)  # other filters, other generator: all comes from the state
+    again.load_state_dict(stopper.saved)
+    again.run()
+    assert torch.equal(parameters(again), parameters(whole))
+    assert again.history == whole.history
+    assert (again.best_score, again.best_iteration) == (whole.best_score, whole.best_iteration)
+
+
+def test_best_state_is_put_back():
+    values = iter([0.0, 0.3, 0.9, 0.1, 0.2, 0.3, 0.4])
+    seen = {}
+
+    def score(network, lam):
+        value = next(values)
+        seen[value] = torch.cat([p.detach().flatten().clone() for p in network.parameters()])
+        return value
+
+    trainer = make_trainer(score=score)
+    trainer.run()
+    assert trainer.best_score == 0.9
+    assert trainer.best_iteration == 4
+    assert torch.equal(parameters(trainer), seen[0.9])
+    assert not torch.equal(seen[0.9], seen[0.1])
+
+
+def test_patience_ends_training():
+    trainer = make_trainer(score=lambda network, lam: 0.5, plan=Plan(0, 100, 0.05, 0.05, evaluate_every=2, patience=3))
+    trainer.run()
+    assert trainer.iteration == 6
+
+
+def test_interruption_keeps_the_best_and_warns():
+    class Interrupt(Callback):
+        ended = False
+
+        def on_step(self, trainer, record):
+            if trainer.iteration == 4:
+                raise KeyboardInterrupt
+
+        def on_end(self, trainer):
+            self.ended = True
+
+    callback = Interrupt()
+    values = iter([0.1, 0.9, 0.2])
+    trainer = make_trainer(callbacks=[callback], score=lambda network, lam: next(values))
+    with pytest.warns(UserWarning, match="interrupted after 4 of 9 steps"):
+        trainer.run()
+    assert trainer.interrupted
+    assert callback.ended
+    assert trainer.best_iteration == 2
+
+
+def test_ridge_is_chosen_at_each_stage_and_again():
+    asked = []
+
+    def choose(network):
+        asked.append(None)
+        return 0.1 / len(asked)
+
+    trainer = make_trainer(choose_ridge=choose, plan=Plan(3, 6, 0.05, 0.05, rechoose_every=5))
+    trainer.run()
+    ridges = [r["ridge"] for r in trainer.history]
+    assert ridges == [0.1] * 3 + [0.05] * 2 + [0.1 / 3] * 4
+
+
+def test_copies_are_augmented_and_tied():
+    seen = []
+
+    def augment(inputs, g):
+        seen.append(len(inputs))
+        return inputs + 0.01 * torch.randn(inputs.shape, generator=g, dtype=inputs.dtype)
+
+    trainer = make_trainer(labels=0, augment=augment, plan=Plan(0, 2, 0.05, 0.05))
+    trainer.batches = Batches(torch.arange(0), torch.arange(90), labeled_size=8, unlabeled_size=40, copies=4)
+    trainer.run()
+    assert seen == [40, 40]
+    known = trainer.constraints.entries(trainer.batches.draw(generator()).index.numpy())
+    assert len(known.ones) == 10 * 6  # ten points, six pairs of four copies each
+
+
+def test_labeled_points_are_not_augmented():
+    trainer = make_trainer()
+    batch = Batch(torch.arange(9), torch.arange(20, 60))
+    plain = batch_features(trainer.network, trainer.data, batch, augment=None, generator=generator())
+    moved = batch_features(trainer.network, trainer.data, batch, augment=lambda x, g: x + 1, generator=generator())
+    assert torch.equal(plain[:9], moved[:9])
+    assert not torch.equal(plain[9:], moved[9:])
+
+
+def test_progress_writes_a_line_with_the_time_left():
+    stream = io.StringIO()
+    make_trainer(callbacks=[Progress(stream)]).run()
+    text = stream.getvalue()
+    assert "9/9" in text
+    assert "s left" in text
+    assert text.endswith("\n")
+
+
+def test_features_that_explode_are_told():
+    class Exploding(nn.Linear):
+        def forward(self, x):
+            return super().forward(x) * float("inf")
+
+    trainer = make_trainer(network=Exploding(6, 4))
+    with pytest.raises(InvalidInputError, match="Lower the learning rate"):
+        trainer.run()
+
+
+def test_normalisation_is_part_of_the_gradient():
+    trainer = make_trainer()
+    X = trainer.data[:10]
+    Phi, norm = normalize_features(trainer.network(X))
+    assert norm.requires_grad
+    assert Phi.requires_grad
