@@ -29,7 +29,8 @@ from benchmarks.measure import (
 from xsdc.core.balancing import balance
 from xsdc.core.constraints import close
 from xsdc.core.known import Known
-from xsdc.core.objective import CostFactors, LabelEquivalence, decompose, one_hot, trace_objective
+from xsdc.core.objective import decompose, one_hot, trace_objective
+from xsdc.core.operators import CostFactors, LabelEquivalence
 
 K = 10
 LAM = 2.0**-10

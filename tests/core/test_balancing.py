@@ -13,7 +13,8 @@ from tests.problems import blobs, dense_known, gaussian, generator, label_entrie
 from tests.reference import balance_by_convex_solver
 from xsdc.core.balancing import balance
 from xsdc.core.known import Known
-from xsdc.core.objective import CostFactors, cost_matrix, decompose
+from xsdc.core.objective import cost_matrix, decompose
+from xsdc.core.operators import CostFactors
 from xsdc.core.problem import Fractions
 from xsdc.errors import InfeasibleError, InvalidInputError, NotConvergedWarning
 

@@ -7,18 +7,8 @@ from hypothesis import strategies as st
 
 from tests.problems import features_with_spectrum, gaussian
 from tests.reference import exact_cost_matrix, exact_trace_gradient, ridge_by_stacking
-from xsdc.core.objective import (
-    CostFactors,
-    LabelEquivalence,
-    center,
-    cost_matrix,
-    decompose,
-    one_hot,
-    ridge_classifier,
-    symmetric_product,
-    trace_and_gradient,
-    trace_objective,
-)
+from xsdc.core.objective import cost_matrix, decompose, one_hot, ridge_classifier, trace_and_gradient, trace_objective
+from xsdc.core.operators import CostFactors, LabelEquivalence, center, symmetric_product
 from xsdc.errors import InvalidInputError
 
 LAMBDAS = [1.0, 2.0**-10, 2.0**-25, 2.0**-40]
@@ -272,3 +262,22 @@ def test_numbers_that_overflow_in_a_sum_are_still_finite():
 def test_cost_factors_without_centering_weight():
     A = CostFactors(0.0, gaussian(4, 2), torch.tensor([1.0, 2.0], dtype=torch.float64))
     torch.testing.assert_close(A.dense(), A.B * A.w @ A.B.T)
+
+
+@pytest.mark.parametrize("D", [3, 30])
+def test_leave_one_out_equals_refitting_without_the_point(D):
+    Phi, Y = gaussian(15, D), one_hot(torch.arange(15) % 3)
+    # Leaving a point out of n keeps the penalty n lam of the sum: the refit on n - 1 points has n lam / (n - 1).
+    found = decompose(Phi).leave_one_out(Y, 0.1)
+    for i in range(15):
+        rest = torch.arange(15) != i
+        W, b = ridge_classifier(Phi[rest], Y[rest], 0.1 * 15 / 14)
+        torch.testing.assert_close(found[i], Phi[i] @ W + b)
+
+
+def test_effective_dimension_by_hand_and_back():
+    spectrum = decompose(features_with_spectrum(10, 4, torch.tensor([2.0, 1.0], dtype=torch.float64))[0])
+    assert spectrum.effective_dimension(0.1) == pytest.approx(4 / 5 + 1 / 2)
+    assert spectrum.ridge_for_dimension(4 / 5 + 1 / 2) == pytest.approx(0.1)
+    assert spectrum.ridge_for_dimension(50.0) == pytest.approx(2.0**-40)
+    assert spectrum.ridge_for_dimension(0.0) == pytest.approx(1.0)

@@ -9,7 +9,8 @@ from torch import nn
 
 from tests.problems import blobs, generator
 from xsdc.core.constraints import close
-from xsdc.core.objective import LabelEquivalence, decompose, trace_objective
+from xsdc.core.objective import decompose, trace_objective
+from xsdc.core.operators import LabelEquivalence
 from xsdc.core.problem import Fractions
 from xsdc.errors import InvalidInputError
 from xsdc.labelers import Balancing

@@ -21,7 +21,7 @@ from xsdc import validation
 from xsdc.core.balanced import Balanced, collect
 from xsdc.core.gibbs import DenseGibbs, FactoredGibbs, Gibbs
 from xsdc.core.known import Known, both_orders
-from xsdc.core.objective import CostFactors
+from xsdc.core.operators import CostFactors
 from xsdc.core.problem import Bound, Fractions, Problem, pose
 from xsdc.errors import NotConvergedWarning
 

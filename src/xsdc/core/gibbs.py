@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from xsdc.core.known import Known, both_orders
-from xsdc.core.objective import CostFactors
+from xsdc.core.operators import CostFactors
 
 BLOCK_ENTRIES = 1 << 20  # of a block of rows: small enough for the cache, large enough for two cores
 FLOAT32_EXPONENT = 256.0  # beyond it float32 leaves less than four digits of exp(x)

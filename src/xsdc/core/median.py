@@ -15,7 +15,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from xsdc.core.objective import CostFactors
+from xsdc.core.operators import CostFactors
 
 LEAST_SAMPLE, MOST_SAMPLE = 1 << 13, 1 << 20
 BLOCK_ENTRIES = 1 << 18  # in the cache, NumPy compares and selects three times as fast as torch

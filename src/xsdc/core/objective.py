@@ -21,95 +21,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
 from xsdc import validation
+from xsdc.core.operators import CostFactors, Operator, center, symmetric_product
 from xsdc.errors import InvalidInputError
 
 Form = Literal["auto", "dxd", "nxn"]
-
-
-class Operator(Protocol):
-    """An n×n matrix known by its products; a dense tensor is one too."""
-
-    @property
-    def T(self) -> Operator | Tensor:
-        """The transpose; an operator that returns itself declares that it is symmetric."""
-
-    def __matmul__(self, X: Tensor, /) -> Tensor: ...
-
-    def trace(self) -> Tensor | float:
-        """Sum of the diagonal."""
-
-
-@dataclass(frozen=True)
-class LabelEquivalence:
-    """The equivalence matrix ``M = Y Y^T`` of known labels, without forming it.
-
-    Parameters
-    ----------
-    y : Tensor of int, shape (n,)
-        Class of each point, 0, 1, ...
-    """
-
-    y: Tensor
-
-    @property
-    def T(self) -> LabelEquivalence:
-        """The matrix is symmetric."""
-        return self
-
-    def __matmul__(self, X: Tensor, /) -> Tensor:
-        sums = X.new_zeros(int(self.y.max()) + 1, X.shape[1]).index_add_(0, self.y, X)  # (k, m)
-        return sums[self.y]
-
-    def trace(self) -> float:
-        """Every point is in its own group."""
-        return float(len(self.y))
-
-
-@dataclass(frozen=True)
-class CostFactors:
-    """The matrix ``A = alpha (I - 1 1^T / n) + B diag(w) B^T`` held by its factors.
-
-    Attributes
-    ----------
-    alpha : float
-        Weight of the centering matrix; zero where ``B`` spans every centred direction.
-    B : Tensor, shape (n, r)
-        Centred columns.
-    w : Tensor, shape (r,)
-        Their weights.
-    """
-
-    alpha: float
-    B: Tensor
-    w: Tensor
-
-    @property
-    def n(self) -> int:
-        """Number of points."""
-        return self.B.shape[0]
-
-    def __matmul__(self, X: Tensor, /) -> Tensor:
-        low_rank = self.B @ (self.w[:, None] * (self.B.T @ X))
-        return low_rank + self.alpha * center(X) if self.alpha else low_rank
-
-    def rows(self, start: int, stop: int) -> Tensor:
-        """Rows ``start:stop`` of A as a dense block."""
-        block = (self.B[start:stop] * self.w) @ self.B.T  # (stop - start, n)
-        if self.alpha:
-            block -= self.alpha / self.n
-            block.diagonal(start).add_(self.alpha)
-        return block
-
-    def dense(self) -> Tensor:
-        """The whole matrix, exactly symmetric."""
-        A = self.rows(0, self.n)
-        return (A + A.T) / 2
 
 
 @dataclass(frozen=True)
@@ -184,16 +105,31 @@ class Spectrum:
         total = (center(Y) ** 2).sum()
         return (total - (explained / self._denominators(lams)).sum(1)) / self.n
 
+    def effective_dimension(self, lam: float) -> float:
+        """Number of directions that the ridge lets through, ``sum s² / (s² + n lam)``, from 0 to r."""
+        return float((self.s**2 / (self.s**2 + self.n * lam)).sum())
+
+    def ridge_for_dimension(self, dimension: float) -> float:
+        """Find the ``lam`` within [2^-40, 1] whose effective dimension comes nearest to the given one."""
+        low, high = -40.0, 0.0
+        for _ in range(40):  # the dimension falls as lam grows
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.effective_dimension(2.0**middle) > dimension else (low, middle)
+        return float(2.0 ** ((low + high) / 2))
+
+    def leave_one_out(self, Y: Tensor, lam: float) -> Tensor:
+        """Score each point by the ridge classifier fitted to all the others, shape (n, k), without refitting."""
+        Y = _targets(Y, n=self.n)
+        d = self.s**2 + self.n * lam
+        leverage = 1 / self.n + (self.P**2 / d).sum(1, keepdim=True)
+        fitted = Y.mean(0) + self.P @ ((self.P.T @ Y) / d[:, None])
+        return (fitted - leverage * Y) / (1 - leverage).clamp(min=1e-12)
+
     def _denominators(self, lams: Sequence[float] | Tensor) -> Tensor:
         path = torch.as_tensor(lams, dtype=self.s.dtype, device=self.s.device)
         if path.ndim != 1 or not bool((path > 0).all() & path.isfinite().all()):
             raise InvalidInputError("lams must be a sequence of finite numbers above zero.")
         return self.s**2 + self.n * path[:, None]
-
-
-def center(Phi: Tensor) -> Tensor:
-    """Subtract the mean of each column: ``Pi Phi``."""
-    return Phi - Phi.mean(0)
 
 
 def one_hot(y: Tensor, *, n_classes: int | None = None) -> Tensor:
@@ -311,15 +247,6 @@ class _TraceObjective(torch.autograd.Function):
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, None, None, None]:
         (gradient,) = ctx.saved_tensors
         return upstream * gradient, None, None, None
-
-
-def symmetric_product(M: Operator | Tensor, X: Tensor) -> Tensor:
-    """Multiply by the symmetric part, ``(M + M^T) X / 2``, in the precision of M; returned in that of X."""
-    Z = X.to(M.dtype) if isinstance(M, Tensor) else X
-    MT = M.T
-    if MT is M:
-        return (M @ Z).to(X.dtype)
-    return ((M @ Z).to(X.dtype) + (MT @ Z).to(X.dtype)) / 2
 
 
 def _targets(Y: Tensor, *, n: int) -> Tensor:

@@ -12,7 +12,7 @@ from xsdc import validation
 from xsdc.core.feasibility import check_feasible
 from xsdc.core.known import Known
 from xsdc.core.median import median_abs
-from xsdc.core.objective import CostFactors
+from xsdc.core.operators import CostFactors
 from xsdc.errors import InfeasibleError, InvalidInputError
 
 Bound = float | Tensor

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from xsdc import validation
 from xsdc.core.balanced import BalancedOperator
-from xsdc.core.objective import symmetric_product
+from xsdc.core.operators import symmetric_product
 from xsdc.errors import InvalidInputError
 
 SMALL = 500  # points up to which a full eigendecomposition is quicker than Lanczos

@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 
 from xsdc import validation
-from xsdc.core.objective import LabelEquivalence, trace_and_gradient
+from xsdc.core.objective import trace_and_gradient
+from xsdc.core.operators import LabelEquivalence
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from typing import Protocol, runtime_checkable
 from torch import Tensor
 
 from xsdc.core.known import Known
-from xsdc.core.objective import Operator, Spectrum
+from xsdc.core.objective import Spectrum
+from xsdc.core.operators import Operator
 from xsdc.core.problem import Fractions
 
 

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from xsdc.core.constraints import Constraints
-from xsdc.core.objective import LabelEquivalence, decompose, trace_objective
+from xsdc.core.objective import decompose, trace_objective
+from xsdc.core.operators import LabelEquivalence
 from xsdc.core.problem import Fractions
 from xsdc.errors import InvalidInputError
 from xsdc.labelers import Labeler
