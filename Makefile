@@ -23,20 +23,22 @@ format: .venv/.dev
 
 benchmark: .venv/.dev
 	@$(BIN)/python -m benchmarks.core
-	@$(BIN)/python -m benchmarks.networks
+	@$(BIN)/python -m benchmarks.networks --json docs/benchmarks-networks.json
+	@$(BIN)/python -m benchmarks.training --json docs/benchmarks-training.json
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
-.venv/bin/python:
+# A venv that failed half-way has no pip; it is made anew.
+.venv/bin/pip:
 	@echo "Making .venv and installing (a few minutes the first time) ..."
-	@$(PYTHON) -m venv .venv
+	@$(PYTHON) -m venv --clear .venv
 
 # The stamps are newer than what they were made from, so nothing is installed twice.
-.venv/.run: pyproject.toml constraints.txt | .venv/bin/python
+.venv/.run: pyproject.toml constraints.txt | .venv/bin/pip
 	@$(PIP_INSTALL) --editable .
 	@touch $@
 
-.venv/.dev: pyproject.toml constraints.txt | .venv/bin/python
+.venv/.dev: pyproject.toml constraints.txt | .venv/bin/pip
 	@$(PIP_INSTALL) --editable ".[dev]"
 	@touch $@ .venv/.run

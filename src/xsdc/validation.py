@@ -61,7 +61,10 @@ def as_pairs(pairs: object, *, n: int, name: str) -> np.ndarray[tuple[int, ...],
     """Check pairs of point indices: an (m, 2) array of integers in [0, n), none with itself twice."""
     if pairs is None:
         return np.empty((0, 2), dtype=np.int64)
-    array = pairs.detach().cpu().numpy() if isinstance(pairs, Tensor) else np.asarray(pairs)
+    try:
+        array = pairs.detach().cpu().numpy() if isinstance(pairs, Tensor) else np.asarray(pairs)
+    except ValueError as error:
+        raise InvalidInputError(f"{name} must be pairs of indices, two each; they differ in length.") from error
     if array.size == 0:
         return np.empty((0, 2), dtype=np.int64)
     if array.ndim != 2 or array.shape[1] != 2:
@@ -79,7 +82,10 @@ def as_pairs(pairs: object, *, n: int, name: str) -> np.ndarray[tuple[int, ...],
 
 def as_positive(value: float, *, name: str, allow_zero: bool = False) -> float:
     """Check a finite number above zero (or at zero, where allowed)."""
-    number = float(value)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
     if not math.isfinite(number) or number < 0 or (number == 0 and not allow_zero):
         bound = "zero or more" if allow_zero else "above zero"
         raise InvalidInputError(f"{name} must be a finite number {bound}; it is {value!r}.")
@@ -88,7 +94,11 @@ def as_positive(value: float, *, name: str, allow_zero: bool = False) -> float:
 
 def as_count(value: int, *, name: str, minimum: int = 1, maximum: int | None = None) -> int:
     """Check a whole number within bounds."""
-    if isinstance(value, bool) or int(value) != value or value < minimum:
+    try:
+        whole = not isinstance(value, bool) and math.isfinite(value) and int(value) == value
+    except (TypeError, ValueError):
+        whole = False
+    if not whole or value < minimum:
         raise InvalidInputError(f"{name} must be a whole number of at least {minimum}; it is {value!r}.")
     if maximum is not None and value > maximum:
         raise InvalidInputError(f"{name} must be at most {maximum}; it is {value}.")
@@ -134,7 +144,9 @@ def _from_numpy(value: object, *, name: str) -> Tensor:
         array = np.asarray(value)
         if array.dtype.kind not in "biuf":
             raise TypeError(f"dtype {array.dtype}")
-        return torch.from_numpy(np.array(array) if not array.flags.writeable else array)
+        # torch shares the memory of an array that it can read in place; others are copied.
+        shared = array.flags.writeable and array.dtype.isnative and all(step >= 0 for step in array.strides)
+        return torch.from_numpy(array if shared else array.astype(array.dtype.newbyteorder("=")))
     except (TypeError, ValueError) as error:
         raise InvalidInputError(
             f"{name} must hold numbers; it could not be read as an array of them ({error})."

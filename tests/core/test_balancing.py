@@ -302,3 +302,93 @@ def test_bad_input_is_named(change, message):
     arguments = {"A": random_cost(6), "size": (3, 3), **change}
     with pytest.raises(InvalidInputError, match=message):
         balance(arguments.pop("A"), **arguments)
+
+
+def test_extreme_units_do_not_matter():
+    A = random_cost(20)
+    expected = balance(A, size=(5, 5), nu=0.01).M
+    for scale in (1e-300, 1e-28, 1e28, 1e300):
+        found = balance(A * scale, size=(5, 5), nu=0.01 * scale)
+        torch.testing.assert_close(found.M, expected, rtol=1e-6, atol=1e-9)
+        assert found.nu == pytest.approx(0.01 * scale)
+    tiny = (A * 1e-28).to(torch.float32)
+    assert balance(tiny, size=(5, 5), nu=1e-12 * float(tiny.abs().max())).M.isfinite().all()
+
+
+def test_factors_in_float32_change_to_float64_where_exponents_are_large():
+    factors = decompose(gaussian(40, 4)).cost(1e-3)
+    low = CostFactors(factors.alpha, factors.B.float(), factors.w.float())
+    for nu in (1e-6, 1e-9):  # exponents of thousands: in float32 they would lose all digits of M
+        exact, found = (balance(A, size=(5, 5), nu=nu) for A in (factors, low))
+        close_enough = (found.log_u - exact.log_u).abs().max() < 1e-3 * exact.log_u.abs().max()
+        assert close_enough
+        assert found.M.dense().dtype == torch.float64
+    small = decompose(gaussian(30, 4) * 1e-8).cost(1.0)
+    low = CostFactors(small.alpha, small.B.float(), small.w.float())
+    torch.testing.assert_close(
+        balance(low, size=(5, 5), nu=1e-10).M.dense(),
+        balance(small, size=(5, 5), nu=1e-10).M.dense(),
+        rtol=1e-3,
+        atol=1e-4,
+    )
+
+
+def test_residuals_and_convergence_are_what_the_matrix_shows():
+    A = random_cost(40) * 40
+    result = balance(A, size=(4, 4), nu=0.1)
+    M = result.M
+    assert not result.converged
+    assert result.row_residual == pytest.approx(float((M.sum(1) - 4).abs().max() / 4))
+    assert result.column_residual == pytest.approx(float((M.sum(0) - 4).abs().max() / 4))
+    off = M[~torch.eye(40, dtype=torch.bool)]
+    assert result.cap_residual == pytest.approx(float(off.max()) - 1)
+    assert result.cap_residual > 0.1
+    assert balance(A, size=(4, 4), nu=100.0, max_iter=50).converged
+    assert balance(A, size=(4, 4), nu=0.1, cap=0.5).cap_residual == 0  # the diagonal, known, is no excess
+
+
+def test_nearly_symmetric_costs_are_made_symmetric():
+    A, M0 = random_cost(12), torch.full((12, 12), 0.3, dtype=torch.float64)
+    noise = 1e-9 * gaussian(12, 12, seed=9)
+    result = balance(A + noise, size=(4, 4), symmetric=True, initial=M0 + noise.abs())
+    assert torch.equal(result.M, result.M.T)
+    with pytest.raises(InvalidInputError, match="initial must be symmetric"):
+        balance(A, size=(4, 4), symmetric=True, initial=M0 + gaussian(12, 12).abs())
+
+
+def test_bounds_that_stay_open_warn_when_missed():
+    # 300 points pairwise different and cut off from all but 30 hubs, each in its own way: no two are alike, so the
+    # joint check does not take it on, and the hubs cannot serve them all.
+    n, g = 600, generator(0)
+    i, j = torch.triu_indices(300, 300, 1)
+    k, m = torch.meshgrid(torch.arange(300), torch.arange(330, n), indexing="ij")
+    extra = torch.rand(300, 30, generator=g) < 0.3
+    p, q = extra.nonzero().T
+    rows, cols = torch.cat([i, k.flatten(), p]), torch.cat([j, m.flatten(), q + 300])
+    known = Known.from_entries(n, rows, cols, torch.zeros_like(rows))
+    with pytest.warns(NotConvergedWarning, match="could not be ruled out"):
+        balance(random_cost(n), size=(5, 20), known=known)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"A": decompose(gaussian(6, 2)).cost(0.1).__class__(float("nan"), gaussian(6, 2), torch.ones(2))},
+            "A must be finite",
+        ),
+        ({"A": CostFactors(0.1, gaussian(6, 2), torch.tensor([1.0, float("nan")]))}, "A must be finite"),
+        ({"known": "all"}, "three lists"),
+        ({"known": ([0], [1])}, "three lists"),
+        ({"known": (["a"], ["b"], ["c"])}, "three flat lists"),
+        ({"size": ("a", 5)}, "size must hold numbers"),
+        ({"initial": "x"}, "initial must hold numbers"),
+        ({"nu": None}, "nu must be"),
+        ({"max_iter": "many"}, "max_iter must be"),
+        ({"size": (3, 3), "cap": 1e-3}, "entries are at most 0.001.*raise the cap"),
+    ],
+)
+def test_more_bad_input_is_named(change, message):
+    arguments = {"A": random_cost(6), "size": (3, 3), **change}
+    with pytest.raises(InvalidInputError, match=message):
+        balance(arguments.pop("A"), **arguments)

@@ -281,3 +281,43 @@ def test_effective_dimension_by_hand_and_back():
     assert spectrum.ridge_for_dimension(4 / 5 + 1 / 2) == pytest.approx(0.1)
     assert spectrum.ridge_for_dimension(50.0) == pytest.approx(2.0**-40)
     assert spectrum.ridge_for_dimension(0.0) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.uint8, torch.bool])
+def test_whole_numbers_in_M_count_as_numbers(dtype):
+    Phi, y = gaussian(12, 3), torch.arange(12) % 3
+    M = (y[:, None] == y[None, :]).to(dtype)
+    value, gradient = trace_and_gradient(Phi, M, 0.1)
+    expected = trace_and_gradient(Phi, LabelEquivalence(y), 0.1)
+    torch.testing.assert_close(value, expected[0])
+    torch.testing.assert_close(gradient, expected[1])
+    torch.testing.assert_close(trace_and_gradient(Phi, M.numpy(), 0.1)[0], expected[0])
+
+
+def test_what_cannot_be_differentiated_or_multiplied_is_refused():
+    Phi = gaussian(4, 2)
+    with pytest.raises(InvalidInputError, match="floating-point"):
+        trace_objective(torch.ones(4, 2, dtype=torch.int64), torch.eye(4), 0.1)
+    with pytest.raises(InvalidInputError, match="floating-point"):
+        trace_objective(Phi.numpy(), torch.eye(4), 0.1)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="M must be finite"):
+        trace_objective(Phi, torch.full((4, 4), float("nan")), 0.1)
+    with pytest.raises(InvalidInputError, match="M must have shape"):
+        trace_objective(Phi, LabelEquivalence(torch.arange(3)), 0.1)
+    with pytest.raises(InvalidInputError, match="at least 0"):
+        LabelEquivalence(torch.tensor([0, -1]))
+    with pytest.raises(InvalidInputError, match="empty"):
+        one_hot(torch.empty(0, dtype=torch.int64))
+    with pytest.raises(InvalidInputError, match="squares overflow"):
+        decompose(Phi * 1e160)
+    for lam in (float("nan"), -1.0, 0.0, "x"):
+        with pytest.raises(InvalidInputError, match="lam must be"):
+            decompose(Phi).cost(lam)  # type: ignore[arg-type]
+
+
+def test_arrays_in_any_layout_are_read():
+    X = gaussian(8, 3).numpy()
+    expected = decompose(X).s
+    for same in (X[::-1][::-1], X.astype(">f8"), X.tolist(), torch.from_numpy(X).T.contiguous().T):
+        torch.testing.assert_close(decompose(same).s, expected)
+    torch.testing.assert_close(decompose(X[::-1]).s, expected)

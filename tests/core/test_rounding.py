@@ -148,3 +148,32 @@ def test_bad_input_is_named():
         agreement([0, 1], [0])
     with pytest.raises(InvalidInputError, match="empty"):
         agreement([], [])
+
+
+def test_nearest_labels_of_clusters_far_apart_in_float32():
+    reference = gaussian(200, 4)
+    reference[100:] += 5000
+    reference = reference.to(torch.float32)
+    assert torch.equal(nearest_labels(reference, reference, torch.arange(200)), torch.arange(200))
+    exact = torch.cdist(reference.double() + 0.1, reference.double()).argmin(1)
+    assert torch.equal(nearest_labels(reference.double() + 0.1, reference, torch.arange(200)), exact)
+
+
+def test_embedding_has_rows_of_length_one():
+    embedding = spectral_clustering(noisy_equivalence(40, 3)[0], 3, random_state=0).embedding
+    torch.testing.assert_close(embedding.norm(dim=1), torch.ones(40, dtype=torch.float64))
+
+
+def test_the_unit_of_similarity_does_not_matter():
+    M, y = noisy_equivalence(700, 3)
+    for scale in (1e37, 1e-37):
+        labels = spectral_clustering((M * scale).to(torch.float32), 3, random_state=0).labels
+        assert agreement(labels, y).accuracy == 1.0
+    assert agreement(spectral_clustering(M[:40, :40].numpy(), 3, random_state=0).labels, y[:40]).accuracy == 1.0
+
+
+def test_names_of_classes_are_not_cut_short():
+    with pytest.raises(InvalidInputError, match="classes as integers"):
+        align([0, 1], ["a", "b"])
+    with pytest.raises(InvalidInputError, match="classes as integers"):
+        align([0, 1], [0.5, 1.5])

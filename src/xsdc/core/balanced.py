@@ -63,9 +63,9 @@ class BalancedOperator:
             yield rows, E if self.cap is None else E.clamp_(max=self.cap)
 
     def sums(self) -> tuple[Tensor, Tensor, float]:
-        """Row sums, column sums and the largest entry, in one pass."""
+        """Row sums, column sums and the largest unknown entry, in one pass."""
         ones = self.known.ones_per_row().to(self.log_u)
-        row_sums, column_sums, largest = ones.clone(), ones.clone(), 1.0
+        row_sums, column_sums, largest = ones.clone(), ones.clone(), 0.0
         for rows, E in self.unknown_blocks():
             row_sums[rows] += E.sum(1)
             column_sums += E.sum(0)
@@ -92,7 +92,7 @@ class Balanced:
     row_residual, column_residual : float
         Largest violation of a bound by a row or column sum, as a share of the upper bound.
     cap_residual : float
-        How far the largest entry exceeds the cap, or 1 where no cap was set.
+        How far the largest entry that was not known exceeds the cap, or 1 where no cap was set.
     """
 
     M: Tensor | BalancedOperator
@@ -118,8 +118,10 @@ def collect(problem: Problem, gibbs: Gibbs, f: Tensor, g: Tensor, *, n_iter: int
     M: Tensor | BalancedOperator
     if isinstance(gibbs, DenseGibbs):
         M = gibbs.into_matrix(f, g)
-        M = _with_ones(M if problem.cap is None else M.clamp_(max=problem.cap), problem.known)
-        rows, columns, largest = M.sum(1).to(f), M.sum(0).to(f), float(M.max())
+        M = M if problem.cap is None else M.clamp_(max=problem.cap)
+        largest = float(M.max())
+        M = _with_ones(M, problem.known)
+        rows, columns = M.sum(1).to(f), M.sum(0).to(f)
         M = M.to(problem.A.dtype) if isinstance(problem.A, Tensor) else M
     else:
         M = BalancedOperator(gibbs, f, g, problem.known, problem.cap)
@@ -133,7 +135,7 @@ def collect(problem: Problem, gibbs: Gibbs, f: Tensor, g: Tensor, *, n_iter: int
         M=M,
         log_u=f,
         log_v=g,
-        nu=problem.nu,
+        nu=problem.nu * problem.unit,
         converged=converged,
         n_iter=n_iter,
         row_residual=violation(rows),

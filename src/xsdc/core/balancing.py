@@ -76,7 +76,9 @@ def balance(
     Raises
     ------
     InfeasibleError
-        If no matrix meets the bounds, before iterating; its ``rows`` name the points.
+        If no matrix meets the bounds, before iterating; its ``rows`` name the points. Where very many known entries
+        tell all points apart this may stay open; a result that then misses its bounds comes with a
+        `NotConvergedWarning`.
 
     Notes
     -----
@@ -102,7 +104,15 @@ def balance(
         moved = max(_distance(f, f_old), _distance(g, g_old))
         n_iter += 1
     result = collect(problem, gibbs, f, g, n_iter=n_iter, converged=moved <= (1e-6 if tol is None else tol))
-    if tol is not None and not result.converged:
+    missed = max(result.row_residual, result.column_residual)
+    if not problem.surely_feasible and missed > 0.01:
+        warnings.warn(
+            f"Sums are off by {missed:.1e} of their bounds after {n_iter} iterations, and it could not be ruled out"
+            " beforehand that no matrix meets them. Loosen the bounds or drop some constraints.",
+            NotConvergedWarning,
+            stacklevel=2,
+        )
+    elif tol is not None and not result.converged:
         warnings.warn(
             f"Balancing stopped after {n_iter} iterations with scalings still moving by {moved:.1e} (tol={tol:.1e});"
             f" rows are off by {result.row_residual:.1e} of their bounds. Raise max_iter, tol or nu.",

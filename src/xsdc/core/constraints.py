@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from operator import index
 
 import numpy as np
 import numpy.typing as npt
@@ -58,12 +60,12 @@ class Constraints:
         """Which classes each point may have, shape (n, n_classes)."""
         return self.allowed[self.group_set[self.group]]
 
-    def entries(self, index: object = None) -> Known:
+    def entries(self, points: object = None) -> Known:
         """Known entries of M among some points, a batch say, or among all.
 
         Parameters
         ----------
-        index : array of int, shape (b,), optional
+        points : array of int, shape (b,), optional
             Points, in the order of the rows of M; a point may come twice and is then together with itself.
 
         Returns
@@ -71,20 +73,31 @@ class Constraints:
         Known
             About b points.
         """
-        group = self.group if index is None else self.group[np.asarray(index)]
+        group = self.group if points is None else self.group[self._checked(points)]
         ones = _pairs_within(group)
-        group_set = self.group_set[group]
-        disjoint = ~(self.allowed.astype(np.int64) @ self.allowed.T.astype(np.int64)).astype(bool)
-        zeros = [_pairs_between_sets(group_set, disjoint), self._pairs_apart(group, disjoint)]
+        zeros = [_pairs_between_sets(self.group_set[group], self._disjoint), self._pairs_apart(group)]
         return Known(len(group), _ordered(ones), _ordered(np.concatenate(zeros)))
 
-    def _pairs_apart(self, group: Ints, disjoint: Bools) -> Ints:
+    def _checked(self, points: object) -> Ints:
+        chosen = np.asarray(points, dtype=np.int64 if np.size(points) == 0 else None)  # type: ignore[arg-type]
+        if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or (chosen >= self.n).any() or (chosen < 0).any():
+            raise InvalidInputError(f"points must be a flat list of numbers from 0 to {self.n - 1}.")
+        return chosen
+
+    @cached_property
+    def _disjoint(self) -> Bools:
+        """Which of the allowed sets have no class in common."""
+        sets = csr_matrix(self.allowed, dtype=np.int64)
+        shared: Bools = (sets @ sets.T).toarray() > 0
+        return ~shared
+
+    def _pairs_apart(self, group: Ints) -> Ints:
         """Pairs of positions whose groups have a cannot-link and are not apart by their classes already."""
         order = np.argsort(group, kind="stable")
         present, start, count = np.unique(group[order], return_index=True, return_counts=True)
         links = coo_matrix(self.apart[present][:, present])
         g, h = links.row, links.col
-        keep = (g < h) & ~disjoint[self.group_set[present[g]], self.group_set[present[h]]]
+        keep = (g < h) & ~self._disjoint[self.group_set[present[g]], self.group_set[present[h]]]
         g, h = g[keep], h[keep]
         each = count[g] * count[h]
         pair = np.repeat(np.arange(len(g)), each)
@@ -128,7 +141,8 @@ def close(
     Raises
     ------
     ContradictionError
-        With the shortest chain of given facts that clash.
+        With a chain of given facts that clash: the shortest one, where links, labels or two allowed sets
+        clash; few facts, where it takes three allowed sets or more.
 
     Notes
     -----
@@ -142,6 +156,8 @@ def close(
     choices = _read_allowed(allowed or {}, n=n)
     highest = max([int(codes.max()), *(some[-1] for some in choices.values())])
     k = highest + 1 if n_classes is None else validation.as_count(n_classes, name="n_classes")
+    if class_names is not None and len(class_names) < k:
+        raise InvalidInputError(f"class_names must name all {k} classes; it holds {len(class_names)}.")
     if highest >= k:
         raise InvalidInputError(f"n_classes is {k}, but the facts name class {highest}: classes are 0 to {k - 1}.")
     facts = Facts(
@@ -158,16 +174,18 @@ def close(
 
 def _closed(facts: Facts) -> Constraints:
     n, k = facts.n, facts.n_classes
-    component, masks = _components(facts)
-    empty = np.flatnonzero(~masks.any(1))
+    component, restricted, masks = _components(facts)
+    empty = restricted[~masks[1:].any(1)]
     if empty.size:
         raise_nothing_left(facts, component, empty)
 
+    # Row of `masks` for each component; the first row allows all.
+    row = np.zeros(int(component.max()) + 1, dtype=np.int64)
+    row[restricted] = 1 + np.arange(len(restricted))
     # Components left with one and the same class are one group.
-    every = np.arange(len(masks))
-    decided = masks.sum(1) == 1 if k > 1 else np.isin(every, component[n:])
-    component_class = np.where(decided, masks.argmax(1), -1)
-    final = np.where(decided, component_class, k + every)
+    decided = (row > 0) & (masks.sum(1) == 1)[row]
+    component_class = np.where(decided, masks.argmax(1)[row], -1)
+    final = np.where(decided, component_class, k + np.arange(len(row)))
     _, group_of_component = np.unique(final, return_inverse=True)
     point_group = group_of_component[component[:n]]
 
@@ -177,20 +195,21 @@ def _closed(facts: Facts) -> Constraints:
         raise_apart(facts, component, component_class, facts.cannot_link[clash])
 
     used, group = np.unique(point_group, return_inverse=True)
-    sets, set_of_component = np.unique(
-        np.concatenate([np.ones((1, k), dtype=bool), masks]), axis=0, return_inverse=True
-    )
-    order = np.argsort(np.arange(len(sets)) != set_of_component.ravel()[0], kind="stable")  # "all" first
-    rank = np.argsort(order)
+    sets, set_of_row = np.unique(masks, axis=0, return_inverse=True)
+    set_of_row = set_of_row.ravel()
+    order = np.argsort(np.arange(len(sets)) != set_of_row[0], kind="stable")  # "all" first
     group_set = np.empty(len(used), dtype=np.int64)
-    group_set[group] = rank[set_of_component.ravel()[1:]][component[:n]]
+    group_set[group] = np.argsort(order)[set_of_row][row[component[:n]]]
     g, h = group[i], group[j]
     apart = csr_matrix((np.ones(2 * len(g), dtype=bool), (np.r_[g, h], np.r_[h, g])), shape=(len(used),) * 2)
     return Constraints(group, component_class[component[:n]], sets[order], group_set, apart)
 
 
 def _read_allowed(allowed: Mapping[int, Iterable[int]], *, n: int) -> dict[int, list[int]]:
-    choices = {int(point): sorted({int(c) for c in some}) for point, some in allowed.items()}
+    try:
+        choices = {index(point): sorted({index(c) for c in some}) for point, some in allowed.items()}
+    except TypeError as error:
+        raise InvalidInputError(f"allowed must map points to lists of classes, all integers ({error}).") from error
     for point, some in choices.items():
         if not 0 <= point < n:
             raise InvalidInputError(f"allowed names point {point}; the points are 0 to {n - 1}.")
@@ -199,18 +218,23 @@ def _read_allowed(allowed: Mapping[int, Iterable[int]], *, n: int) -> dict[int, 
     return choices
 
 
-def _components(facts: Facts) -> tuple[Ints, Bools]:
-    """Connected components of points and classes, and the classes that each component may have."""
-    count, component = connected_components(facts.graph, directed=False)
+def _components(facts: Facts) -> tuple[Ints, Ints, Bools]:
+    """Connected components of points and classes, which of them are restricted, and to which classes.
+
+    The masks have one row more than there are restricted components: the first allows all.
+    """
+    _, component = connected_components(facts.graph, directed=False)
     component = component.astype(np.int64)
-    masks = np.ones((count, facts.n_classes), dtype=bool)
-    for c in range(facts.n_classes):
-        named = masks[component[facts.n + c]]
-        named &= np.arange(facts.n_classes) == c
-    if facts.allowed:
-        points = np.fromiter(facts.allowed, dtype=np.int64)
-        np.logical_and.at(masks, component[points], facts.masks(points))
-    return component, masks
+    named = np.flatnonzero(np.diff(facts.graph.indptr)[facts.n :])  # classes that a fact names
+    points = np.fromiter(facts.allowed, dtype=np.int64)
+    restricted = np.unique(np.concatenate([component[facts.n + named], component[points]]))
+    masks = np.ones((1 + len(restricted), facts.n_classes), dtype=bool)
+    for c in named:
+        masks[1 + np.searchsorted(restricted, component[facts.n + c])] &= np.arange(facts.n_classes) == c
+    if len(points):
+        rows = 1 + np.searchsorted(restricted, component[points])
+        np.logical_and.at(masks, rows, facts.masks(points))
+    return component, restricted, masks
 
 
 def _pairs_within(code: Ints) -> Ints:

@@ -115,19 +115,25 @@ def _explain_empty(facts: Facts, nodes: Ints) -> list[str]:
     sources, masks = _restrictions(facts, nodes)
     kinds, kind = np.unique(masks, axis=0, return_inverse=True)
     kind = kind.ravel()
-    best: list[int] | None = None
+    best: list[str] = []
     for a in range(len(kinds)):
         for b in np.flatnonzero(~(kinds & kinds[a]).any(1)):
             if b > a:
-                limit = None if best is None else len(best) - 2
-                path, _ = _shortest_path(facts.graph, sources[kind == a], sources[kind == b], limit=limit)
-                best = path or best
-    if best is not None:
-        chain = facts.say_path(best)
-        before = [facts.say_allowed(best[0])] if best[0] < facts.n else []
-        after = [facts.say_allowed(best[-1])] if best[-1] < facts.n else []
-        return before + chain + after
+                path, _ = _shortest_path(
+                    facts.graph, sources[kind == a], sources[kind == b], limit=len(best) - 1 if best else None
+                )
+                chain = [] if path is None else _say_between(facts, path)
+                best = chain if chain and (not best or len(chain) < len(best)) else best
+    if best:
+        return best
     return _narrow(facts, sources, masks, start=None, target=np.zeros(facts.n_classes, dtype=bool))
+
+
+def _say_between(facts: Facts, path: list[int]) -> list[str]:
+    """Say a path between two restrictions, and those of its ends that are allowed sets."""
+    before = [facts.say_allowed(path[0])] if path[0] < facts.n else []
+    after = [facts.say_allowed(path[-1])] if path[-1] < facts.n else []
+    return before + facts.say_path(path) + after
 
 
 def _why_class(facts: Facts, component: Ints, i: int, c: int) -> list[str]:

@@ -23,7 +23,7 @@ MAX_CLASSES = 200  # of interchangeable points: 20,000 variables, solved in well
 SLACK = 1e-9  # relative; what rounding may leave of an exactly tight bound
 
 
-def check_feasible(known: Known, lo: Tensor, hi: Tensor, *, cap: float | None) -> None:
+def check_feasible(known: Known, lo: Tensor, hi: Tensor, *, cap: float | None) -> bool:
     """Raise if no ``M >= 0`` has the known entries, row and column sums in [lo, hi] and entries up to the cap.
 
     Parameters
@@ -35,6 +35,12 @@ def check_feasible(known: Known, lo: Tensor, hi: Tensor, *, cap: float | None) -
     cap : float or None
         Largest entry. Without one, an entry still stands for "same group", so that a row's known zeros
         are held against ``lo`` as if the cap were 1.
+
+    Returns
+    -------
+    bool
+        True where some M is sure to exist; False where it stays open, because the known entries tell more classes
+        of points apart than the joint check takes on.
 
     Raises
     ------
@@ -57,10 +63,12 @@ def check_feasible(known: Known, lo: Tensor, hi: Tensor, *, cap: float | None) -
     short = _where(capacity < lo - slack)
     if short:
         i = short[0]
+        different = int(known.zeros_per_row()[i])
+        why = f"{different} points are known to be in other groups" if different else f"entries are at most {cap:g}"
         raise InfeasibleError(
-            f"Point {i} can reach a group of at most {capacity[i]:g}, below its minimum size of {lo[i]:g},"
-            f" because of {int(known.zeros_per_row()[i])} known different points (points {named(short)})."
-            " Lower the minimum or drop some cannot-links.",
+            f"Point {i} can reach a group of at most {capacity[i]:g}, below its minimum size of {lo[i]:g}: {why}"
+            f" (points {named(short)}). Lower the minimum"
+            + (" or drop some cannot-links." if different else " or raise the cap."),
             rows=short,
         )
     demand, room = (lo - ones).clamp(min=0), (hi - ones).clamp(min=0)
@@ -69,8 +77,9 @@ def check_feasible(known: Known, lo: Tensor, hi: Tensor, *, cap: float | None) -
     starved = _where(demand > partners * (1 + SLACK) + slack)
     if starved:
         _raise_competing(starved, lo)
-    if not _surely_feasible(demand, room, known.n - unknown, cap=cap):
-        _check_jointly(known, demand, room, lo, hi, cap=cap)
+    return _surely_feasible(demand, room, known.n - unknown, cap=cap) or _check_jointly(
+        known, demand, room, lo, hi, cap=cap
+    )
 
 
 def _surely_feasible(demand: Tensor, room: Tensor, n_known: Tensor, *, cap: float | None) -> bool:
@@ -87,12 +96,12 @@ def _surely_feasible(demand: Tensor, room: Tensor, n_known: Tensor, *, cap: floa
     return bool((demand / places).max() <= torch.clamp((room / places).min(), max=cap))
 
 
-def _check_jointly(known: Known, demand: Tensor, room: Tensor, lo: Tensor, hi: Tensor, *, cap: float | None) -> None:
+def _check_jointly(known: Known, demand: Tensor, room: Tensor, lo: Tensor, hi: Tensor, *, cap: float | None) -> bool:
     """Solve for one entry value per pair of classes of interchangeable points; averaging shows that is enough."""
     group, sizes = _interchangeable(known, lo, hi)
     G = len(sizes)
     if G > MAX_CLASSES:
-        return  # left to the iteration, whose residuals tell
+        return False  # left to the iteration, whose residuals tell
     first = np.full(G, known.n)
     np.minimum.at(first, group, np.arange(known.n))
     rows, cols = (x.cpu().numpy() for x in both_orders(torch.cat([known.ones, known.zeros])))
@@ -119,6 +128,7 @@ def _check_jointly(known: Known, demand: Tensor, room: Tensor, lo: Tensor, hi: T
     missing = answer.x[len(a) :] > 1e-7 * np.maximum(lo.cpu().numpy()[first], 1)
     if answer.status == 0 and missing.any():
         _raise_competing(np.flatnonzero(missing[group]).tolist(), lo)
+    return bool(answer.status == 0)
 
 
 def _interchangeable(known: Known, lo: Tensor, hi: Tensor) -> tuple[np.ndarray, np.ndarray]:

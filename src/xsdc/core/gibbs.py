@@ -138,10 +138,11 @@ class DenseGibbs(_Blocked):
     """E for a dense A. The kernel is kept with the scalings absorbed into it; sums are products with it."""
 
     def __init__(self, A: Tensor, *, nu: float, log_initial: Tensor, known: Known) -> None:
-        self.n, self.device, self.dtype = len(A), A.device, A.dtype
+        self.n, self.device = len(A), A.device
+        self.dtype = A.dtype if 1 / nu < torch.finfo(A.dtype).max else torch.float64
         self._A, self._nu, self._log_initial = A, nu, log_initial
         self._set_known(known)
-        self._K = torch.empty_like(A)
+        self._K = torch.empty(self.n, self.n, dtype=self.dtype, device=self.device)
         zero = torch.zeros(self.n, dtype=torch.float64, device=self.device)
         self._absorb(zero, zero)
 
@@ -209,12 +210,12 @@ class FactoredGibbs(_Blocked):
     def __init__(self, A: CostFactors, *, nu: float, log_initial: Tensor, known: Known) -> None:
         self.n, self.device, self.dtype = A.n, A.B.device, A.B.dtype
         reach = float((A.B**2 * A.w.abs()).sum(1).max()) / nu  # bounds |B w B^T| by Cauchy-Schwarz
-        if reach > FLOAT32_EXPONENT:
+        constant = A.alpha / (A.n * nu) + float(log_initial)  # off the diagonal, what centering leaves
+        if max(reach, abs(constant)) > FLOAT32_EXPONENT:
             self.dtype = torch.float64
         self._left = (A.B.to(torch.float64) * (-A.w / nu)).to(self.dtype)
         self._right = A.B.to(self.dtype)
-        # Off the diagonal the centering matrix is a constant.
-        self._constant = A.alpha / (A.n * nu) + float(log_initial)
+        self._constant = constant
         self._set_known(known)
 
     def _fill(self, rows: slice, f: Tensor, g: Tensor, out: Tensor) -> None:

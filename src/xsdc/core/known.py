@@ -98,7 +98,10 @@ def both_orders(pairs: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _as_indices(values: object) -> Tensor:
-    tensor = torch.as_tensor(values)
+    try:
+        tensor = torch.as_tensor(values)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InvalidInputError(f"known must hold three flat lists of whole numbers; {values!r} came.") from error
     if tensor.ndim != 1:
         raise InvalidInputError(f"known must hold three flat lists; one has shape {tuple(tensor.shape)}.")
     if tensor.is_floating_point() and not bool((tensor == tensor.round()).all()):

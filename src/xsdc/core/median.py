@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from xsdc.core.operators import CostFactors
+from xsdc.errors import InvalidInputError
 
 LEAST_SAMPLE, MOST_SAMPLE = 1 << 13, 1 << 20
 BLOCK_ENTRIES = 1 << 18  # in the cache, NumPy compares and selects three times as fast as torch
@@ -55,6 +56,8 @@ def _select(A: Tensor | CostFactors, n: int, *, rank: int) -> float:
         candidates = np.concatenate(inside)
         if below <= rank < below + len(candidates):
             return float(np.partition(candidates, rank - below)[rank - below])
+        if margin > size:
+            raise InvalidInputError("A must be finite; it holds NaN.")
         margin *= 8
 
 

@@ -23,14 +23,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from xsdc import validation
-from xsdc.core.operators import CostFactors, Operator, center, symmetric_product
+from xsdc.core.operators import CostFactors, LabelEquivalence, Operator, center, symmetric_product
 from xsdc.errors import InvalidInputError
 
 Form = Literal["auto", "dxd", "nxn"]
+LARGEST_FEATURE = 1e100
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ class Spectrum:
 
     def cost(self, lam: float) -> CostFactors:
         """Return ``A`` for one value of ``lam``, in factors."""
+        lam = validation.as_positive(lam, name="lam")
         d = self.s**2 + self.n * lam
         if len(self.s) == self.n - 1:
             # U spans all of Pi: A = U diag(lam / d) U^T, written so that small entries are not
@@ -135,6 +138,8 @@ class Spectrum:
 def one_hot(y: Tensor, *, n_classes: int | None = None) -> Tensor:
     """Turn integer labels into the assignment matrix ``Y (n, k)`` in float64."""
     codes = validation.as_codes(y, n=len(y))
+    if not len(codes):
+        raise InvalidInputError("y must hold at least one label; it is empty.")
     k = int(codes.max()) + 1 if n_classes is None else n_classes
     if int(codes.max()) >= k:
         raise InvalidInputError(f"y holds class {int(codes.max())}, but only {k} classes (0 to {k - 1}) were named.")
@@ -157,6 +162,8 @@ def decompose(Phi: Tensor, *, form: Form = "auto") -> Spectrum:
     X = validation.as_features(Phi).detach()
     n, D = X.shape
     low, high = torch.aminmax(X)
+    if max(abs(float(low)), abs(float(high))) > LARGEST_FEATURE:
+        raise InvalidInputError(f"Phi must stay below {LARGEST_FEATURE:g}, or its squares overflow. Rescale it.")
     mean = X.mean(0, dtype=torch.float64)
     # Fresh memory costs as much as the arithmetic on it: centre in the float64 copy where one is made.
     Pc = X - mean if X.dtype == torch.float64 else X.to(torch.float64).sub_(mean)
@@ -176,7 +183,7 @@ def cost_matrix(Phi: Tensor, lam: float, *, form: Form = "auto") -> Tensor:
 
     Large problems want ``decompose(Phi).cost(lam)``, the same matrix in factors.
     """
-    return decompose(Phi, form=form).cost(validation.as_positive(lam, name="lam")).dense()
+    return decompose(Phi, form=form).cost(lam).dense()
 
 
 def ridge_classifier(Phi: Tensor, Y: Tensor, lam: float) -> tuple[Tensor, Tensor]:
@@ -212,9 +219,13 @@ def trace_and_gradient(
     """
     spectrum = decompose(Phi) if spectrum is None else spectrum
     n = spectrum.n
-    if isinstance(M, Tensor) and tuple(M.shape) != (n, n):
-        raise InvalidInputError(f"M must have shape ({n}, {n}) to match Phi; it has shape {tuple(M.shape)}.")
-    A = spectrum.cost(validation.as_positive(lam, name="lam"))
+    if isinstance(M, Tensor | np.ndarray | list):
+        M = validation.as_square(M, name="M").detach()
+    if isinstance(M, Tensor | LabelEquivalence):
+        shape = tuple(M.shape) if isinstance(M, Tensor) else (len(M.y),) * 2
+        if shape != (n, n):
+            raise InvalidInputError(f"M must have shape ({n}, {n}) to match Phi; it has shape {shape}.")
+    A = spectrum.cost(lam)
     ones = A.B.new_ones(n, 1)
     MB = symmetric_product(M, torch.cat([A.B, ones], dim=1))  # (n, r + 1): Ms B and Ms 1
     MB, M1 = MB[:, :-1], MB[:, -1]
@@ -231,6 +242,8 @@ def trace_objective(Phi: Tensor, M: Operator | Tensor, lam: float, *, spectrum: 
 
     ``M`` and ``lam`` are held fixed; see :func:`trace_and_gradient`.
     """
+    if not isinstance(Phi, Tensor) or not Phi.is_floating_point():
+        raise InvalidInputError("Phi must be a tensor of floating-point numbers: it is what the gradient is taken of.")
     value: Tensor = _TraceObjective.apply(Phi, M, lam, spectrum)  # type: ignore[no-untyped-call]
     return value
 
@@ -238,7 +251,7 @@ def trace_objective(Phi: Tensor, M: Operator | Tensor, lam: float, *, spectrum: 
 class _TraceObjective(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, Phi: Tensor, M: Operator | Tensor, lam: float, spectrum: Spectrum | None) -> Tensor:
-        value, gradient = trace_and_gradient(Phi, M.detach() if isinstance(M, Tensor) else M, lam, spectrum=spectrum)
+        value, gradient = trace_and_gradient(Phi, M, lam, spectrum=spectrum)
         ctx.save_for_backward(gradient.to(Phi.dtype))
         return value.to(Phi.dtype)
 

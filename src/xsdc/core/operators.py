@@ -7,6 +7,8 @@ from typing import Protocol
 
 from torch import Tensor
 
+from xsdc import validation
+
 
 class Operator(Protocol):
     """An n×n matrix known by its products; a dense tensor is one too."""
@@ -32,6 +34,9 @@ class LabelEquivalence:
     """
 
     y: Tensor
+
+    def __post_init__(self) -> None:
+        validation.as_codes(self.y, n=len(self.y))
 
     @property
     def T(self) -> LabelEquivalence:

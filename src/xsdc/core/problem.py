@@ -16,6 +16,7 @@ from xsdc.core.operators import CostFactors
 from xsdc.errors import InfeasibleError, InvalidInputError
 
 Bound = float | Tensor
+SMALLEST_COST = 1e-18  # beyond it, and beyond its inverse, A is divided by its largest entry
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,10 @@ class Problem:
         Logarithm of ``M0``.
     cap : float or None
         Largest entry.
+    unit : float
+        What A and nu were divided by, so that neither leaves the range of its type.
+    surely_feasible : bool
+        Whether it was found out that some M meets the bounds; otherwise it is open.
     """
 
     A: Tensor | CostFactors
@@ -59,6 +64,8 @@ class Problem:
     nu: float
     log_initial: Tensor
     cap: float | None
+    unit: float
+    surely_feasible: bool
 
     @property
     def n(self) -> int:
@@ -77,24 +84,12 @@ def pose(
     symmetric: bool,
 ) -> Problem:
     """Check the parts of a balancing problem, see :func:`xsdc.core.balancing.balance`, and put them together."""
-    if isinstance(A, CostFactors):
-        n, device = A.n, A.B.device
-        validation.require_finite(A.B, name="A")
-    else:
-        A = validation.as_square(A).detach()
-        n, device = len(A), A.device
-        if symmetric:
-            A = _symmetrised(A)
-    if known is None:
-        known = Known.nothing(n)
-    elif not isinstance(known, Known):
-        known = Known.from_entries(n, *known)
-    if known.n != n:
-        raise InvalidInputError(f"known is about {known.n} points; A has {n}.")
-    known = known.to(device)
+    A, unit = _in_units(_checked_cost(A, symmetric=symmetric))
+    n, device = (A.n, A.B.device) if isinstance(A, CostFactors) else (len(A), A.device)
+    known = _checked_known(known, n=n).to(device)
     lo, hi = _bounds(size, n=n, device=device)
     cap = None if cap is None else validation.as_positive(cap, name="cap")
-    check_feasible(known, lo, hi, cap=cap)
+    surely_feasible = check_feasible(known, lo, hi, cap=cap)
     if isinstance(nu, str) and nu != "median":
         raise InvalidInputError(f'nu must be a number above zero or "median"; it is {nu!r}.')
     return Problem(
@@ -102,10 +97,47 @@ def pose(
         known=known,
         lo=lo,
         hi=hi,
-        nu=median_abs(A) if isinstance(nu, str) else validation.as_positive(nu, name="nu"),
+        nu=median_abs(A) if isinstance(nu, str) else validation.as_positive(nu, name="nu") / unit,
         log_initial=_log_initial(initial, A, middle=float((lo + hi).mean()) / (2 * n), symmetric=symmetric),
         cap=cap,
+        unit=unit,
+        surely_feasible=surely_feasible,
     )
+
+
+def _checked_cost(A: Tensor | CostFactors, *, symmetric: bool) -> Tensor | CostFactors:
+    if isinstance(A, CostFactors):
+        for part in (A.B, A.w, torch.as_tensor(A.alpha)):
+            validation.require_finite(part.reshape(-1, 1), name="A")
+        return A
+    A = validation.as_square(A).detach()
+    return _symmetrised(A, name="A") if symmetric else A
+
+
+def _in_units(A: Tensor | CostFactors) -> tuple[Tensor | CostFactors, float]:
+    """Bring a cost of extreme size near one; A and nu matter only in proportion."""
+    if isinstance(A, CostFactors):
+        return A, 1.0
+    low, high = torch.aminmax(A)
+    largest = max(abs(float(low)), abs(float(high)))
+    if largest == 0 or SMALLEST_COST < largest < 1 / SMALLEST_COST:
+        return A, 1.0
+    return (A.to(torch.float64) / largest).to(A.dtype), largest
+
+
+def _checked_known(known: Known | tuple[object, object, object] | None, *, n: int) -> Known:
+    if known is None:
+        return Known.nothing(n)
+    if not isinstance(known, Known):
+        if not isinstance(known, tuple | list) or len(known) != 3:
+            raise InvalidInputError(
+                "known must be three lists (rows, columns, values) or what `Constraints.entries()` returns; it is"
+                f" {type(known).__name__}."
+            )
+        known = Known.from_entries(n, *known)
+    if known.n != n:
+        raise InvalidInputError(f"known is about {known.n} points; A has {n}.")
+    return known
 
 
 def _bounds(size: tuple[Bound, Bound] | Fractions, *, n: int, device: torch.device) -> tuple[Tensor, Tensor]:
@@ -149,7 +181,7 @@ def _bounds(size: tuple[Bound, Bound] | Fractions, *, n: int, device: torch.devi
 
 
 def _bound(value: Bound, *, n: int, device: torch.device) -> Tensor:
-    bound = torch.as_tensor(value, dtype=torch.float64, device=device)
+    bound = _numbers(value, name="size").to(device)
     if bound.ndim == 0:
         return bound.expand(n).clone()
     if bound.shape != (n,):
@@ -157,20 +189,28 @@ def _bound(value: Bound, *, n: int, device: torch.device) -> Tensor:
     return bound
 
 
-def _symmetrised(A: Tensor) -> Tensor:
+def _numbers(value: object, *, name: str) -> Tensor:
+    try:
+        return torch.as_tensor(value, dtype=torch.float64)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InvalidInputError(f"{name} must hold numbers; {value!r} came.") from error
+
+
+def _symmetrised(A: Tensor, *, name: str) -> Tensor:
     if torch.equal(A, A.T):
         return A
     gap, largest = float((A - A.T).abs().max()), float(A.abs().max())
     if gap > 1e-4 * largest:
         raise InvalidInputError(
-            f"A must be symmetric for symmetric=True; |A - A^T| reaches {gap:.2g} where |A| reaches {largest:.2g}."
+            f"{name} must be symmetric for symmetric=True; it differs from its transpose by {gap:.2g}, its largest"
+            f" entry is {largest:.2g}."
         )
     return (A + A.T) / 2
 
 
 def _log_initial(initial: float | Tensor | None, A: Tensor | CostFactors, *, middle: float, symmetric: bool) -> Tensor:
     device = A.B.device if isinstance(A, CostFactors) else A.device
-    M0 = torch.as_tensor(middle if initial is None else initial, dtype=torch.float64, device=device)
+    M0 = _numbers(middle if initial is None else initial, name="initial").to(device)
     if not bool(((M0 > 0) & M0.isfinite()).all()):
         raise InvalidInputError("initial must be positive and finite: an entry of zero could never leave it.")
     if M0.ndim == 0:
@@ -181,4 +221,4 @@ def _log_initial(initial: float | Tensor | None, A: Tensor | CostFactors, *, mid
         raise InvalidInputError(
             f"initial must be a number or have the shape of A, {tuple(A.shape)}; it is {tuple(M0.shape)}."
         )
-    return (_symmetrised(M0) if symmetric else M0).log()
+    return (_symmetrised(M0, name="initial") if symmetric else M0).log()

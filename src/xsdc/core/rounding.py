@@ -86,10 +86,11 @@ def spectral_clustering(M: Tensor | BalancedOperator, n_clusters: int, *, random
     -------
     Spectral
     """
-    if isinstance(M, Tensor):
+    if not isinstance(M, BalancedOperator):
         M = validation.as_square(M, name="M").detach()
         if bool((M < 0).any()):
             raise InvalidInputError("M must hold similarities of zero or more; some are negative.")
+        M = M / M.max().clamp(min=torch.finfo(M.dtype).tiny)  # clusters do not depend on the unit
     n = M.shape[0]
     n_clusters = validation.as_count(n_clusters, name="n_clusters", maximum=n)
     rng = check_random_state(random_state)
@@ -123,13 +124,14 @@ def nearest_labels(Phi: Tensor, reference: Tensor, y_reference: Tensor, *, n_nei
     -------
     Tensor of int64, shape (n,)
     """
-    X = validation.as_features(Phi, min_rows=1)
-    R = validation.as_features(reference, name="reference", min_rows=1).to(X)
+    # In float64: distances from norms and products lose digits to whatever the points have in common.
+    X = validation.as_features(Phi, min_rows=1).detach().to(torch.float64)
+    R = validation.as_features(reference, name="reference", min_rows=1).detach().to(X)
     if X.shape[1] != R.shape[1]:
         raise InvalidInputError(f"Phi has {X.shape[1]} features, but reference has {R.shape[1]}; they must agree.")
     y = validation.as_codes(y_reference, n=len(R), name="y_reference").to(X.device)
     k = validation.as_count(n_neighbors, name="n_neighbors", maximum=len(R))
-    shift = R.mean(0)  # distances from norms and products lose digits to a common offset
+    shift = R.mean(0)
     X, R = X - shift, R - shift
     half_norms = (R**2).sum(1) / 2
     labels = torch.empty(len(X), dtype=torch.int64, device=X.device)
@@ -162,6 +164,8 @@ def align(labels: object, truth: object) -> npt.NDArray[Any]:
     found, true = _as_two(labels, truth)
     clusters, cluster = np.unique(found, return_inverse=True)
     classes = np.unique(true)
+    if classes.dtype.kind not in "iub":
+        raise InvalidInputError(f"truth must hold classes as integers; it holds {true.dtype}.")
     rows, columns = linear_sum_assignment(contingency_matrix(found, true), maximize=True)
     name = np.full(len(clusters), -1, dtype=np.int64)
     name[rows] = classes[columns]

@@ -48,6 +48,8 @@ def build_network(
     -------
     Network
     """
+    if not isinstance(generator, torch.Generator):
+        raise InvalidInputError("generator must be a torch.Generator, the one source of randomness.")
     if dtype not in (torch.float32, torch.float64):
         raise InvalidInputError(f"dtype must be torch.float32 or torch.float64; it is {dtype}.")
     data = prepare_input(X, images=is_image_array(X), channels=channels, dtype=dtype)

@@ -75,6 +75,8 @@ class LayerConfig:
         inits = PLAIN_INITS if self.is_plain else NYSTROM_INITS
         if self.init is not None:
             _one_of(self.init, inits, name=f"init of a layer with kernel {self.kernel!r}")
+        if self.init == "spherical-kmeans" and self.kernel == "rbf":
+            raise InvalidInputError("init 'spherical-kmeans' is for filters of norm one; kernel 'rbf' has free ones.")
         if self.init == "identity" and self.patch not in (None, 1):
             raise InvalidInputError(f"init 'identity' needs patch 1; patch is {self.patch}.")
 

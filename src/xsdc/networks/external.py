@@ -50,15 +50,14 @@ class ModuleNetwork(Network):
         self.module = module
         self.input_shape = tuple(example.shape[1:])
         self._dtype = dtype
-        was_training = module.training
         try:
-            self.n_features = int(self.features(example[:2].to(self.dtype)).shape[1])
-        except RuntimeError as error:
+            self.n_features = int(self.features(example[:2].to(self.device, self.dtype)).shape[1])
+        except InvalidInputError:
+            raise
+        except (RuntimeError, ValueError, TypeError, IndexError) as error:
             raise InvalidInputError(
                 f"The module {type(module).__name__} does not take a batch of shape {tuple(example[:2].shape)}: {error}"
             ) from error
-        finally:
-            module.train(was_training)
 
     @property
     def dtype(self) -> torch.dtype:

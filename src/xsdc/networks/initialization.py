@@ -48,14 +48,16 @@ def filters_from_patches(P: Tensor, *, width: int, init: str, generator: torch.G
 
 def choose_rows(X: Tensor, *, width: int, init: str, generator: torch.Generator) -> Tensor:
     """Choose filters among the rows of X (N, d), or as centres of clusters of them; (width, d)."""
-    if init == "kmeans":
-        distinct = torch.unique(X, dim=0)
-        if len(distinct) > width:
-            return kmeans_centres(X, width=width, generator=generator)
-        X = distinct
-    elif init == "spherical-kmeans" and len(X) > width:
+    if init == "kmeans" and len(torch.unique(X, dim=0)) > width:
+        return kmeans_centres(X, width=width, generator=generator)
+    if init == "spherical-kmeans" and len(X) > width:
         return spherical_kmeans_centres(X, width=width, generator=generator)
     rows = X[torch.randperm(len(X), generator=generator)[:width]]
+    if len(rows) == width and len(torch.unique(rows, dim=0)) == width:
+        return rows
+    # Some came twice: draw among distinct rows, in an order that depends on the generator alone.
+    distinct: Tensor = torch.unique(X, dim=0)
+    rows = distinct[torch.randperm(len(distinct), generator=generator)[:width]]
     if len(rows) == width:
         return rows
     # Fewer points than filters: the rest are random averages of the points. Repeating points instead would

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from xsdc.errors import InvalidInputError
-from xsdc.validation import as_features, as_positive
+from xsdc.validation import as_count, as_features, as_positive
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,14 @@ class RBF:
 
     def __call__(self, X: Tensor, V: Tensor) -> Tensor:
         """Evaluate the kernel between the rows of X and the rows of V; shape (n, m)."""
-        # Distances do not change when both sides move; measured from the filters' mean the expansion
-        # ||x||² + ||v||² - 2<x, v> does not cancel, and float32 keeps its digits far from the origin.
-        centre = V.detach().mean(0)
-        X, V = X - centre, V - centre
+        # ||x||² + ||v||² - 2<x, v> cancels for a point far from the others, and what rounding leaves is
+        # exponentiated: in float64, where an outlier at 10^5 bandwidths still costs no digit that counts.
+        dtype = X.dtype
+        centre = V.detach().mean(0).double()
+        X, V = X.double() - centre, V.double() - centre
         scale = 1 / (2 * self.bandwidth**2)
         squares = X.square().sum(1, keepdim=True) + V.square().sum(1)  # (n, m)
-        return torch.addmm(squares, X, V.T, beta=-scale, alpha=2 * scale).exp()
+        return torch.addmm(squares, X, V.T, beta=-scale, alpha=2 * scale).clamp(max=0).exp().to(dtype)
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ def median_bandwidth(X: object, *, n_points: int = 1000) -> float:
         The median over all pairs of different points. When more than half of the pairs coincide the median
         is zero and no bandwidth; the median over the pairs that differ is returned then.
     """
-    points = as_features(X, name="X")[:n_points].double()
+    points = as_features(X, name="X")[: as_count(n_points, name="n_points", minimum=2)].double()
     distances = torch.pdist(points)
     median = float(distances.median())
     if median == 0.0:

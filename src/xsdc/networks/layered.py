@@ -66,8 +66,27 @@ class LayeredNetwork(Network):
     @property
     def dtype(self) -> torch.dtype:
         """Type of the filters, of the prepared data and of the features."""
-        first: Tensor = next(iter(self.state_dict().values()))
+        first = next(iter((*self.parameters(), *self.buffers())))
         return first.dtype
+
+    def get_extra_state(self) -> Tensor:
+        """Bandwidths, which belong to the state: they come from data as the filters do. Zero where there is none."""
+        bandwidths = [getattr(layer.kernel, "bandwidth", 0.0) for layer in self._nystrom_rows()]
+        return torch.tensor(bandwidths, dtype=torch.float64)
+
+    def set_extra_state(self, state: Tensor) -> None:
+        """Put bandwidths back, into the layers and their configuration."""
+        configs = list(self.config.layers)
+        places = [i for i, layer in enumerate(self._rows()) if not isinstance(layer, PlainLayer)]
+        for i, bandwidth in zip(places, state.tolist(), strict=True):
+            layer = self._rows()[i]
+            if isinstance(layer, NystromLayer | ConvNystromLayer) and not isinstance(layer.kernel, Linear):
+                layer.kernel = replace(layer.kernel, bandwidth=bandwidth)
+                configs[i] = replace(configs[i], bandwidth=bandwidth)
+        self.config = replace(self.config, layers=tuple(configs))
+
+    def _nystrom_rows(self) -> list[NystromLayer | ConvNystromLayer]:
+        return [layer for layer in self._rows() if not isinstance(layer, PlainLayer)]
 
     def forward(self, batch: Tensor) -> Tensor:
         """Map a batch (n, *input_shape) to features (n, D)."""

@@ -32,6 +32,12 @@ class Network(nn.Module):
         raise NotImplementedError
 
     @property
+    def device(self) -> torch.device:
+        """Where the network computes."""
+        tensors = [*self.parameters(), *self.buffers()]
+        return tensors[0].device if tensors else torch.device("cpu")
+
+    @property
     def trainable(self) -> bool:
         """Whether a gradient step can change the representation."""
         return any(p.requires_grad for p in self.parameters())
@@ -61,18 +67,19 @@ class Network(nn.Module):
                 f"The network was made for inputs of shape {self.input_shape} each (channels first); these have"
                 f" {tuple(data.shape[1:])}."
             )
-        return data
+        return data.to(self.device)
 
     def features(self, batch: Tensor, *, batch_size: int = 4096) -> Tensor:
         """Map prepared data to features (n, D) for use: in evaluation mode, without gradients, in parts."""
         as_count(batch_size, name="batch_size")
-        was_training = self.training
+        modes = [(module, module.training) for module in self.modules()]  # a user may have frozen some
         self.eval()
         try:
             with torch.no_grad():
                 return torch.cat([self(part) for part in torch.split(batch, batch_size)])
         finally:
-            self.train(was_training)
+            for module, mode in modes:
+                module.training = mode
 
     def description(self) -> dict[str, Any]:
         """Describe the network as plain data that JSON can hold."""
@@ -83,6 +90,11 @@ class Network(nn.Module):
             expected = ", ".join(str(size) for size in self.input_shape)
             raise InvalidInputError(
                 f"A batch must have shape (n, {expected}); it has {tuple(batch.shape)}. Pass data through `prepare`."
+            )
+        if not isinstance(batch, Tensor) or batch.dtype != self.dtype:
+            came = batch.dtype if isinstance(batch, Tensor) else type(batch).__name__
+            raise InvalidInputError(
+                f"A batch must be a tensor of {self.dtype}; it is {came}. Pass data through `prepare`."
             )
 
 

@@ -18,7 +18,7 @@ from xsdc.errors import InvalidInputError
 from xsdc.networks.images import channels_last
 from xsdc.networks.kernels import RBF, Kernel, Linear, SphereRBF
 from xsdc.networks.pooling import Pooling
-from xsdc.networks.roots import inverse_sqrt
+from xsdc.networks.roots import ROOT_METHODS, inverse_sqrt
 from xsdc.networks.sphere import patch_norms, sphere_response, sphere_response_identity
 from xsdc.validation import as_count, as_positive
 
@@ -45,10 +45,14 @@ class _NystromBase(nn.Module):
         self, shape: tuple[int, ...], *, kernel: Kernel, eps: float, root: str, root_iter: int, trained: bool
     ) -> None:
         super().__init__()
+        if not isinstance(kernel, Linear | RBF | SphereRBF):
+            raise InvalidInputError(f"kernel must be a Linear, RBF or SphereRBF object; it is {kernel!r}.")
+        if root not in ROOT_METHODS:
+            raise InvalidInputError(f"root must be one of {', '.join(ROOT_METHODS)}; it is {root!r}.")
         self.kernel = kernel
         self.eps = as_positive(eps, name="eps")
         self.root = root
-        self.root_iter = root_iter
+        self.root_iter = as_count(root_iter, name="root_iter")
         self.trained = trained
         start = torch.zeros(shape)
         if trained:

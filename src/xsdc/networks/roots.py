@@ -26,7 +26,7 @@ def inverse_sqrt(G: Tensor, *, eps: float = 1e-3, method: str = "eigh", n_iter: 
         Added to the diagonal.
     method : {"eigh", "newton"}, default "eigh"
         An eigendecomposition, or the coupled Newton iteration of the paper. Both are differentiable and safe
-        where eigenvalues coincide; they agree to rounding. The former is several times faster.
+        where eigenvalues coincide; they agree to rounding.
     n_iter : int, default 20
         Newton iterations; the paper's number.
 

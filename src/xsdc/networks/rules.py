@@ -36,6 +36,8 @@ class _GradientRule(Optimizer):
         for group in self.param_groups:
             for p in group["params"]:
                 if p.grad is not None:
+                    if not bool(p.grad.isfinite().all()):
+                        raise InvalidInputError("A gradient is not finite. Lower the learning rate, or check the data.")
                     self._update(p, p.grad, group)
         return loss
 

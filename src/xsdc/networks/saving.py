@@ -20,7 +20,12 @@ from xsdc.networks.network import Network
 
 HEADER = "xsdc_network"
 VERSION = 1
-DTYPES = {"float32": torch.float32, "float64": torch.float64}
+DTYPES = {
+    "float16": torch.float16,
+    "bfloat16": torch.bfloat16,
+    "float32": torch.float32,
+    "float64": torch.float64,
+}
 
 
 def save_network(network: Network, path: str | os.PathLike[str]) -> None:
@@ -82,7 +87,8 @@ def load_network(path: str | os.PathLike[str], *, module: object | None = None) 
 def _state(network: Network) -> dict[str, Tensor]:
     if isinstance(network, FixedNetwork):
         return {}
-    return dict(network.state_dict())
+    # Bandwidths stand in the description.
+    return {name: value for name, value in network.state_dict().items() if name != "_extra_state"}
 
 
 def _shape(value: Tensor | None) -> tuple[int, ...] | None:

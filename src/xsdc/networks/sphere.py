@@ -3,7 +3,7 @@
 On a CPU these layers are bound by memory, not arithmetic: an elementwise chain left to autograd writes one
 fresh tensor per operation and keeps most of them. Each function here writes its answer once, updates it in
 place, and keeps only what the gradient needs. Channels come last in memory, so the sums over channels run
-along the cache line (the same sums across channels-first maps measured 15 to 30 times slower).
+along the cache line.
 """
 
 from __future__ import annotations
