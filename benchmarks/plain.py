@@ -38,16 +38,20 @@ def balance(
     k: float,
     nu: float | None = None,
     n_iter: int = 10,
+    exponentials_once: bool = False,
 ) -> Tensor:
-    """Algorithm 1 line by line, with dense masks of the known entries."""
+    """Algorithm 1 line by line, with dense masks of the known entries.
+
+    The algorithm writes exp(-Q) in every iteration; ``exponentials_once`` keeps it, as a careful reader would.
+    """
     n = len(A)
     weight = median_abs(A) if nu is None else nu
     Q = A / weight - torch.log(torch.ones(n, n, dtype=A.dtype) / k)
     u = torch.ones(n, dtype=A.dtype)
     v = torch.ones(n, dtype=A.dtype)
-    N = torch.exp(-Q)
+    N = E = torch.exp(-Q)
     for _ in range(n_iter):
-        N = torch.where(known, values / torch.outer(u, v), torch.exp(-Q))
+        N = torch.where(known, values / torch.outer(u, v), E if exponentials_once else torch.exp(-Q))
         Nv = N @ v
         u = Nv.clamp(n_min, n_max) / Nv
         Nu = N.T @ u

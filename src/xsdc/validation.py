@@ -57,6 +57,19 @@ def as_codes(y: object, *, n: int, name: str = "y", unknown_allowed: bool = Fals
     return codes
 
 
+def is_unknown(y: object) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    """Tell which labels are unknown: -1 among numbers, None and NaN (what differs from itself) anywhere."""
+    labels = np.asarray(y)
+    if labels.ndim != 1:
+        raise InvalidInputError(f"y must be a flat list of labels; it has shape {labels.shape}.")
+    if labels.dtype.kind in "iufb":
+        return np.asarray((labels == -1) | np.isnan(labels), dtype=bool)
+    if labels.dtype.kind in "US":
+        return np.zeros(len(labels), dtype=bool)
+    missing = [x is None or x != x or (isinstance(x, int | float | np.number) and x == -1) for x in labels]  # noqa: PLR0124
+    return np.array(missing, dtype=bool)
+
+
 def as_pairs(pairs: object, *, n: int, name: str) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
     """Check pairs of point indices: an (m, 2) array of integers in [0, n), none with itself twice."""
     if pairs is None:

@@ -20,7 +20,7 @@ def test_core_prints_and_writes(tmp_path, monkeypatch, capsys):
     printed = capsys.readouterr().out
     assert printed.strip() in page.read_text(encoding="utf-8")
     results = json.loads((tmp_path / "core.json").read_text(encoding="utf-8"))
-    assert len(results["comparisons"]) == 8
+    assert len(results["comparisons"]) == 12
     for row in results["comparisons"]:
         assert row["difference"] < 1e-4
         assert row["ratio"] == row["plain_seconds"] / row["fast_seconds"]

@@ -101,25 +101,29 @@ def balance(
     while n_iter < max_iter and (tol is None or moved > tol):
         f_old, g_old = f, g
         f, g = step(f, g)
-        moved = max(_distance(f, f_old), _distance(g, g_old))
         n_iter += 1
+        if tol is not None or n_iter == max_iter:
+            moved = max(_distance(f, f_old), _distance(g, g_old))
     result = collect(problem, gibbs, f, g, n_iter=n_iter, converged=moved <= (1e-6 if tol is None else tol))
+    _warn(problem, result, moved=moved, tol=tol)
+    return result
+
+
+def _warn(problem: Problem, result: Balanced, *, moved: float, tol: float | None) -> None:
     missed = max(result.row_residual, result.column_residual)
     if not problem.surely_feasible and missed > 0.01:
-        warnings.warn(
-            f"Sums are off by {missed:.1e} of their bounds after {n_iter} iterations, and it could not be ruled out"
-            " beforehand that no matrix meets them. Loosen the bounds or drop some constraints.",
-            NotConvergedWarning,
-            stacklevel=2,
+        message = (
+            f"Sums are off by {missed:.1e} of their bounds after {result.n_iter} iterations, and it could not be ruled"
+            " out beforehand that no matrix meets them. Loosen the bounds or drop some constraints."
         )
     elif tol is not None and not result.converged:
-        warnings.warn(
-            f"Balancing stopped after {n_iter} iterations with scalings still moving by {moved:.1e} (tol={tol:.1e});"
-            f" rows are off by {result.row_residual:.1e} of their bounds. Raise max_iter, tol or nu.",
-            NotConvergedWarning,
-            stacklevel=2,
+        message = (
+            f"Balancing stopped after {result.n_iter} iterations with scalings still moving by {moved:.1e}"
+            f" (tol={tol:.1e}); rows are off by {result.row_residual:.1e} of their bounds. Raise max_iter, tol or nu."
         )
-    return result
+    else:
+        return
+    warnings.warn(message, NotConvergedWarning, stacklevel=3)
 
 
 def _kernel(problem: Problem) -> Gibbs:
