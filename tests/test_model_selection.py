@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.semi_supervised import LabelSpreading
+from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.svm import SVC
 
 from xsdc.errors import InvalidInputError
@@ -73,8 +73,8 @@ def test_grid_search_with_a_semi_supervised_estimator():
     X, truth = X[:400] / 16, truth[:400]
     y = np.where(np.arange(400) < 100, truth, -1)
     search = GridSearchCV(
-        LabelSpreading(kernel="knn"),
-        {"n_neighbors": [2, 7]},
+        SelfTrainingClassifier(LogisticRegression(max_iter=1000), max_iter=2),
+        {"threshold": [0.8, 0.95]},
         cv=LabeledKFold(4, random_state=0),
         scoring=LabeledScorer(),
         error_score="raise",
