@@ -17,7 +17,6 @@ def test_sizes_and_parts():
     assert torch.equal(batch.index, torch.cat([batch.labeled, batch.unlabeled]))
     alone = batches.draw(generator(), labeled_only=True)
     assert len(alone.unlabeled) == 0
-    assert len(alone.parts()) == 1
 
 
 def test_fewer_points_than_the_size_are_all_taken():

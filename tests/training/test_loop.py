@@ -61,7 +61,7 @@ def test_objective_of_a_mixed_batch_is_that_of_the_balanced_M():
     known = trainer.constraints.entries(batch.index.numpy())
     M = Balancing().label(decompose(Phi.detach()), lam=0.01, known=known, size=SIZE)
     torch.testing.assert_close(found, trace_objective(Phi, M, 0.01))
-    for part in batch.parts():  # each part on its own scale
+    for part in (batch.labeled, batch.unlabeled):  # each part on its own scale
         rows = torch.isin(batch.index, part)
         torch.testing.assert_close(Phi[rows].norm(dim=1).mean(), torch.tensor(1.0))
 

@@ -8,6 +8,7 @@ overflow or vanish: where the fast product does, the row is summed again with it
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Protocol
 
@@ -43,7 +44,7 @@ class Gibbs(Protocol):
         """Row blocks of E, known entries zero; a block is overwritten by the next."""
 
 
-class _Blocked:
+class _Blocked(ABC):
     """Sums over row blocks; ``_fill`` writes the exponents of one block."""
 
     n: int
@@ -62,8 +63,9 @@ class _Blocked:
         self._known = rows[order], cols[order], starts
         self._known_per_row = starts.diff()
 
+    @abstractmethod
     def _fill(self, rows: slice, f: Tensor, g: Tensor, out: Tensor) -> None:
-        raise NotImplementedError
+        """Write the exponents of some rows."""
 
     def _exponents(self, f: Tensor, g: Tensor) -> Iterator[tuple[slice, Tensor]]:
         step = max(1, min(self.n, BLOCK_ENTRIES // self.n))

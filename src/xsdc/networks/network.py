@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import torch
@@ -12,7 +13,7 @@ from xsdc.networks.images import as_images
 from xsdc.validation import as_count, as_features
 
 
-class Network(nn.Module):
+class Network(nn.Module, ABC):
     """A representation phi_V: batches of vectors or images in, features (n, D) out.
 
     Attributes
@@ -27,9 +28,9 @@ class Network(nn.Module):
     n_features: int
 
     @property
+    @abstractmethod
     def dtype(self) -> torch.dtype:
         """Type of the prepared data and of the features."""
-        raise NotImplementedError
 
     @property
     def device(self) -> torch.device:
@@ -81,9 +82,9 @@ class Network(nn.Module):
             for module, mode in modes:
                 module.training = mode
 
+    @abstractmethod
     def description(self) -> dict[str, Any]:
         """Describe the network as plain data that JSON can hold."""
-        raise NotImplementedError
 
     def _check_batch(self, batch: Tensor) -> None:
         if tuple(batch.shape[1:]) != self.input_shape:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, overload
@@ -17,7 +18,7 @@ from xsdc.networks.nystrom import ConvNystromLayer, NystromLayer
 from xsdc.validation import as_positive
 
 
-class _GradientRule(Optimizer):
+class _GradientRule(Optimizer, ABC):
     """An optimizer whose step changes one parameter at a time by a formula of its gradient."""
 
     @overload
@@ -41,8 +42,9 @@ class _GradientRule(Optimizer):
                     self._update(p, p.grad, group)
         return loss
 
+    @abstractmethod
     def _update(self, p: Tensor, grad: Tensor, group: dict[str, Any]) -> None:
-        raise NotImplementedError
+        """Change one parameter."""
 
 
 class SphereStep(_GradientRule):

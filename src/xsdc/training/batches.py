@@ -29,10 +29,6 @@ class Batch:
         """All positions, in the order of the rows of M: labeled first."""
         return torch.cat([self.labeled, self.unlabeled])
 
-    def parts(self) -> list[Tensor]:
-        """The labeled and the unlabeled part, those that are not empty."""
-        return [part for part in (self.labeled, self.unlabeled) if len(part)]
-
 
 @dataclass(frozen=True)
 class Batches:

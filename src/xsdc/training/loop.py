@@ -15,7 +15,7 @@ from torch.optim import Optimizer
 from xsdc.core.constraints import Constraints
 from xsdc.core.problem import Fractions
 from xsdc.labelers import Labeler
-from xsdc.networks import Network, make_steps
+from xsdc.networks import Network, SphereStep, make_steps
 from xsdc.training.batches import Augment, Batches
 from xsdc.training.callbacks import Callback
 from xsdc.training.step import batch_features, batch_objective
@@ -237,7 +237,7 @@ def _make_optimizers(network: Network, plan: Plan) -> list[Optimizer]:
     optimizers = make_steps(network, lr=1.0, zeta=plan.filter_penalty)
     for optimizer in optimizers:
         for group in optimizer.param_groups:
-            group["on_sphere"] = type(optimizer).__name__ == "SphereStep"
+            group["on_sphere"] = isinstance(optimizer, SphereStep)
     return optimizers
 
 

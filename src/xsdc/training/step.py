@@ -19,13 +19,14 @@ def batch_features(
     network: Network, data: Tensor, batch: Batch, *, augment: Augment | None, generator: torch.Generator
 ) -> Tensor:
     """Features of a batch with gradients, the labeled and the unlabeled part each on its own scale."""
+    inputs = [data[batch.labeled], data[batch.unlabeled]]
+    if augment is not None and len(batch.unlabeled):
+        inputs[1] = augment(inputs[1], generator)
     parts = []
-    for number, index in enumerate(batch.parts()):
-        inputs = data[index]
-        is_labeled = number == 0 and len(batch.labeled) > 0
-        if augment is not None and not is_labeled:
-            inputs = augment(inputs, generator)
-        Phi = network(inputs)
+    for part in inputs:
+        if not len(part):
+            continue
+        Phi = network(part)
         if not bool(Phi.isfinite().all()):
             raise InvalidInputError("The features are not finite. Lower the learning rate, or check the network.")
         parts.append(normalize_features(Phi)[0])
