@@ -5,6 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks import plain
 from tests.problems import features_with_spectrum, gaussian
 from tests.reference import exact_cost_matrix, exact_trace_gradient, ridge_by_stacking
 from xsdc.core.objective import cost_matrix, decompose, one_hot, ridge_classifier, trace_and_gradient, trace_objective
@@ -321,3 +322,10 @@ def test_arrays_in_any_layout_are_read():
     for same in (X[::-1][::-1], X.astype(">f8"), X.tolist(), torch.from_numpy(X).T.contiguous().T):
         torch.testing.assert_close(decompose(same).s, expected)
     torch.testing.assert_close(decompose(X[::-1]).s, expected)
+
+
+def test_the_papers_formula_loses_digits_where_the_decomposition_keeps_them():
+    Phi, lam = gaussian(20, 5), 2.0**-40
+    exact = exact_cost_matrix(Phi, lam)
+    assert relative(plain.cost_matrix(Phi, lam), exact) > 1e-6
+    assert relative(cost_matrix(Phi, lam), exact) < 1e-9

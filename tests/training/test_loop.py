@@ -229,3 +229,32 @@ def test_normalisation_is_part_of_the_gradient():
     Phi, norm = normalize_features(trainer.network(X))
     assert norm.requires_grad
     assert Phi.requires_grad
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"supervised_iter": -1}, "supervised_iter must be"),
+        ({"max_iter": "many"}, "max_iter must be"),
+        ({"learning_rate": -0.1}, "learning_rate must be"),
+        ({"supervised_learning_rate": float("nan")}, "supervised_learning_rate must be"),
+        ({"filter_penalty": -1.0}, "filter_penalty must be"),
+        ({"evaluate_every": 0}, "evaluate_every must be"),
+        ({"rechoose_every": 0}, "rechoose_every must be"),
+        ({"patience": 0}, "patience must be"),
+    ],
+)
+def test_plans_that_make_no_sense_are_refused(change, message):
+    good = {"supervised_iter": 1, "max_iter": 1, "supervised_learning_rate": 0.1, "learning_rate": 0.1}
+    with pytest.raises(InvalidInputError, match=message):
+        Plan(**{**good, **change})
+
+
+def test_what_cannot_be_trained_is_told():
+    with pytest.raises(InvalidInputError, match="nothing to train"):
+        make_trainer(network=lambda batch: batch)
+    with pytest.raises(InvalidInputError, match="there are 1 labeled points"):
+        make_trainer(labels=1)
+    still = make_trainer(network=lambda batch: batch, plan=Plan(0, 0, 0.1, 0.1))
+    still.run()
+    assert still.history == []

@@ -12,8 +12,10 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from xsdc import validation
 from xsdc.core.constraints import Constraints
 from xsdc.core.problem import Fractions
+from xsdc.errors import InvalidInputError
 from xsdc.labelers import Labeler
 from xsdc.networks import Network, SphereStep, make_steps
 from xsdc.training.batches import Augment, Batches
@@ -56,6 +58,16 @@ class Plan:
     rechoose_every: int = 100
     evaluate_every: int = 10
     patience: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("supervised_iter", "max_iter"):
+            validation.as_count(getattr(self, name), name=name, minimum=0)
+        for name in ("rechoose_every", "evaluate_every"):
+            validation.as_count(getattr(self, name), name=name)
+        for name in ("supervised_learning_rate", "learning_rate", "filter_penalty"):
+            validation.as_positive(getattr(self, name), name=name, allow_zero=True)
+        if self.patience is not None:
+            validation.as_count(self.patience, name="patience")
 
     @property
     def total(self) -> int:
@@ -110,6 +122,13 @@ class Trainer:
         augment: Augment | None = None,
         callbacks: Sequence[Callback] = (),
     ) -> None:
+        if plan.total and not network.trainable:
+            raise InvalidInputError("The network has nothing to train. Plan no steps, or choose another network.")
+        if plan.supervised_iter and len(batches.labeled) < 2:
+            raise InvalidInputError(
+                f"supervised_iter is {plan.supervised_iter}, but there are {len(batches.labeled)} labeled points; such"
+                " steps need 2 or more. Set it to 0."
+            )
         self.network, self.data, self.constraints, self.batches = network, data, constraints, batches
         self.plan, self.labeler, self.size, self.augment = plan, labeler, size, augment
         self.choose_ridge, self.score, self.callbacks, self.generator = choose_ridge, score, callbacks, generator
