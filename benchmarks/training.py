@@ -20,8 +20,8 @@ from benchmarks.measure import best_seconds, markdown_table, milliseconds, write
 from benchmarks.networks import build, drawn_images, find_mnist, standardised
 from xsdc.core.constraints import close
 from xsdc.core.objective import decompose, one_hot
-from xsdc.core.problem import Fractions
 from xsdc.core.rounding import nearest_labels
+from xsdc.core.sizes import ClassSizes
 from xsdc.labelers import Balancing
 from xsdc.networks import LayeredNetwork, make_steps, normalize_features
 from xsdc.training import Batch, batch_objective
@@ -76,8 +76,8 @@ def step_times(images: Tensor, y: Tensor) -> tuple[str, float, float, float]:
     def run_fast() -> None:
         fast.load_state_dict(start)
         Phi = batch_features(fast, images, batch, augment=None, generator=generator)
-        size = Fractions(1 / K, 1 / K)
-        value = batch_objective(Phi, batch, constraints=constraints, labeler=Balancing(), size=size, lam=LAM)
+        sizes = ClassSizes.around(K, 1, 1)
+        value = batch_objective(Phi, batch, constraints=constraints, labeler=Balancing(), sizes=sizes, lam=LAM)
         for step in steps:
             step.zero_grad()
         value.backward()  # type: ignore[no-untyped-call]

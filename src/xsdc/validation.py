@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
+from sklearn.utils import column_or_1d
 from torch import Tensor
 
 from xsdc.errors import InvalidInputError
@@ -66,8 +68,30 @@ def is_unknown(y: object) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
         return np.asarray((labels == -1) | np.isnan(labels), dtype=bool)
     if labels.dtype.kind in "US":
         return np.zeros(len(labels), dtype=bool)
-    missing = [x is None or x != x or (isinstance(x, int | float | np.number) and x == -1) for x in labels]  # noqa: PLR0124
-    return np.array(missing, dtype=bool)
+    return np.array([_is_missing(x) for x in labels], dtype=bool)
+
+
+def _is_missing(x: object) -> bool:
+    try:
+        return x is None or bool(x != x) or (isinstance(x, int | float | np.number) and bool(x == -1))  # noqa: PLR0124
+    except TypeError:  # pandas' NA is neither true nor false
+        return True
+
+
+def as_labels(y: object, *, n: int) -> np.ndarray[tuple[int, ...], np.dtype[Any]]:
+    """Check labels, one per point: numbers, strings, or a mixture with missing values."""
+    labels = column_or_1d(y.detach().cpu().numpy() if isinstance(y, Tensor) else y, warn=True)
+    if len(labels) != n:
+        raise InvalidInputError(f"y must hold one label per point, {n}; it holds {len(labels)}. Write -1 where unknown.")
+    if labels.dtype.kind not in "iufbUO":
+        raise InvalidInputError(f"y must hold whole numbers or strings; it holds {labels.dtype}.")
+    if labels.dtype.kind == "f" and np.isinf(labels).any():
+        raise InvalidInputError("y must hold labels; it holds infinity. Write -1, None or NaN where unknown.")
+    if labels.dtype.kind == "O":
+        known = [x for x in labels if not _is_missing(x)]
+        if all(isinstance(x, bool | int | float | np.number) for x in known) and known:
+            return np.array([-1 if _is_missing(x) else x for x in labels])
+    return labels
 
 
 def as_pairs(pairs: object, *, n: int, name: str) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:

@@ -11,14 +11,14 @@ from tests.problems import blobs, generator
 from xsdc.core.constraints import close
 from xsdc.core.objective import decompose, trace_objective
 from xsdc.core.operators import LabelEquivalence
-from xsdc.core.problem import Fractions
+from xsdc.core.sizes import ClassSizes
 from xsdc.errors import InvalidInputError
 from xsdc.labelers import Balancing
 from xsdc.networks import build_network, normalize_features
 from xsdc.training import Batch, Batches, Callback, Plan, Progress, Trainer, batch_objective
 from xsdc.training.step import batch_features
 
-SIZE = Fractions(0.2, 0.5)
+SIZES = ClassSizes(np.full(3, 0.2), np.full(3, 0.5))
 
 
 def make_trainer(*, labels: int = 12, network: object = "kn", seed: int = 0, n: int = 90, **options) -> Trainer:
@@ -34,7 +34,7 @@ def make_trainer(*, labels: int = 12, network: object = "kn", seed: int = 0, n: 
         batches=Batches(torch.arange(labels), torch.arange(labels, n), labeled_size=8, unlabeled_size=40),
         plan=plan,
         labeler=Balancing(),
-        size=SIZE,
+        sizes=SIZES,
         choose_ridge=options.pop("choose_ridge", lambda network: 0.01),
         generator=g,
         **options,
@@ -49,7 +49,7 @@ def test_objective_of_a_labeled_batch_is_that_of_its_labels():
     trainer = make_trainer()
     batch = Batch(torch.arange(9), torch.arange(0))
     Phi = batch_features(trainer.network, trainer.data, batch, augment=None, generator=generator())
-    found = batch_objective(Phi, batch, constraints=trainer.constraints, labeler=trainer.labeler, size=SIZE, lam=0.01)
+    found = batch_objective(Phi, batch, constraints=trainer.constraints, labeler=trainer.labeler, sizes=SIZES, lam=0.01)
     torch.testing.assert_close(found, trace_objective(Phi, LabelEquivalence(torch.arange(9) % 3), 0.01))
 
 
@@ -57,9 +57,10 @@ def test_objective_of_a_mixed_batch_is_that_of_the_balanced_M():
     trainer = make_trainer()
     batch = Batch(torch.arange(9), torch.arange(20, 60))
     Phi = batch_features(trainer.network, trainer.data, batch, augment=None, generator=generator())
-    found = batch_objective(Phi, batch, constraints=trainer.constraints, labeler=trainer.labeler, size=SIZE, lam=0.01)
+    found = batch_objective(Phi, batch, constraints=trainer.constraints, labeler=trainer.labeler, sizes=SIZES, lam=0.01)
     known = trainer.constraints.entries(batch.index.numpy())
-    M = Balancing().label(decompose(Phi.detach()), lam=0.01, known=known, size=SIZE)
+    size = SIZES.among(trainer.constraints, known, batch.index.numpy())
+    M = Balancing().label(decompose(Phi.detach()), lam=0.01, known=known, size=size)
     torch.testing.assert_close(found, trace_objective(Phi, M, 0.01))
     for part in (batch.labeled, batch.unlabeled):  # each part on its own scale
         rows = torch.isin(batch.index, part)

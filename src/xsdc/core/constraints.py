@@ -60,6 +60,12 @@ class Constraints:
         """Which classes each point may have, shape (n, n_classes)."""
         return self.allowed[self.group_set[self.group]]
 
+    def restricted(self, points: Ints) -> Constraints:
+        """Keep what is known of some points, in their order."""
+        groups, group = np.unique(self.group[points], return_inverse=True)
+        apart = self.apart[groups][:, groups]
+        return Constraints(group, self.classes[points], self.allowed, self.group_set[groups], apart)
+
     def entries(self, points: object = None) -> Known:
         """Known entries of M among some points, a batch say, or among all.
 

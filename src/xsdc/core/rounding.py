@@ -86,6 +86,28 @@ def spectral_clustering(M: Tensor | BalancedOperator, n_clusters: int, *, random
     -------
     Spectral
     """
+    rng = check_random_state(random_state)
+    values, embedding = spectral_embedding(M, n_clusters, random_state=rng)
+    kmeans = KMeans(n_clusters, n_init=10, random_state=rng).fit(embedding.cpu().numpy())
+    return Spectral(torch.from_numpy(kmeans.labels_.astype(np.int64)), values, embedding)
+
+
+def spectral_embedding(
+    M: Tensor | BalancedOperator, n_clusters: int, *, random_state: RandomState = None
+) -> tuple[Tensor, Tensor]:
+    """Place the points of a similarity matrix so that clusters lie together: the first half of spectral clustering.
+
+    Parameters
+    ----------
+    M, n_clusters, random_state
+        As for :func:`spectral_clustering`.
+
+    Returns
+    -------
+    eigenvalues : Tensor of float64, shape (m,)
+    embedding : Tensor of float64, shape (n, n_clusters)
+        Both as in :class:`Spectral`.
+    """
     if not isinstance(M, BalancedOperator):
         M = validation.as_square(M, name="M").detach()
         if bool((M < 0).any()):
@@ -93,17 +115,15 @@ def spectral_clustering(M: Tensor | BalancedOperator, n_clusters: int, *, random
         M = M / M.max().clamp(min=torch.finfo(M.dtype).tiny)  # clusters do not depend on the unit
     n = M.shape[0]
     n_clusters = validation.as_count(n_clusters, name="n_clusters", maximum=n)
-    rng = check_random_state(random_state)
     one = torch.ones(n, 1, dtype=torch.float64, device=_device(M))
     degree = symmetric_product(M, one).flatten()
     if bool((degree <= 0).any()):
         alone = (degree <= 0).nonzero().flatten().tolist()
         raise InvalidInputError(f"M must connect every point, if only to itself; {validation.named(alone)} are not.")
+    rng = check_random_state(random_state)
     values, vectors = _leading_eigenvectors(M, degree.rsqrt(), min(n_clusters + 1, n), rng)
     embedding = vectors[:, :n_clusters]
-    embedding = embedding / embedding.norm(dim=1, keepdim=True).clamp(min=torch.finfo(torch.float64).tiny)
-    kmeans = KMeans(n_clusters, n_init=10, random_state=rng).fit(embedding.cpu().numpy())
-    return Spectral(torch.from_numpy(kmeans.labels_.astype(np.int64)), values, embedding)
+    return values, embedding / embedding.norm(dim=1, keepdim=True).clamp(min=torch.finfo(torch.float64).tiny)
 
 
 def nearest_labels(Phi: Tensor, reference: Tensor, y_reference: Tensor, *, n_neighbors: int = 1) -> Tensor:

@@ -14,7 +14,7 @@ from torch.optim import Optimizer
 
 from xsdc import validation
 from xsdc.core.constraints import Constraints
-from xsdc.core.problem import Fractions
+from xsdc.core.sizes import ClassSizes
 from xsdc.errors import InvalidInputError
 from xsdc.labelers import Labeler
 from xsdc.networks import Network, SphereStep, make_steps
@@ -37,8 +37,8 @@ class Plan:
     supervised_learning_rate, learning_rate : float
         Length of step in each stage: of a filter on the sphere, or of the first step relative to the filters (see
         ``relative``).
-    relative : bool
-        Whether rates for free parameters say by what share of their norm the first step of a stage moves them.
+    supervised_relative, relative : bool
+        Whether the rate of a stage says, for free parameters, by what share of their norm its first step moves them.
     filter_penalty : float
         zeta.
     rechoose_every : int
@@ -53,6 +53,7 @@ class Plan:
     max_iter: int
     supervised_learning_rate: float
     learning_rate: float
+    supervised_relative: bool = True
     relative: bool = True
     filter_penalty: float = 0.0
     rechoose_every: int = 100
@@ -92,8 +93,8 @@ class Trainer:
         What to do.
     labeler : Labeler
         Fills in M.
-    size : Fractions
-        Bounds on group sizes.
+    sizes : ClassSizes
+        Bounds on the classes.
     choose_ridge : callable
         Network to lambda; asked at the start and every so often.
     score : callable, optional
@@ -115,7 +116,7 @@ class Trainer:
         batches: Batches,
         plan: Plan,
         labeler: Labeler,
-        size: Fractions,
+        sizes: ClassSizes,
         choose_ridge: ChooseRidge,
         generator: torch.Generator,
         score: Score | None = None,
@@ -130,7 +131,7 @@ class Trainer:
                 " steps need 2 or more. Set it to 0."
             )
         self.network, self.data, self.constraints, self.batches = network, data, constraints, batches
-        self.plan, self.labeler, self.size, self.augment = plan, labeler, size, augment
+        self.plan, self.labeler, self.sizes, self.augment = plan, labeler, sizes, augment
         self.choose_ridge, self.score, self.callbacks, self.generator = choose_ridge, score, callbacks, generator
         self.optimizers: list[Optimizer] = _make_optimizers(network, plan)
         self.iteration = 0
@@ -177,7 +178,7 @@ class Trainer:
         self.network.train()
         Phi = batch_features(self.network, self.data, batch, augment=self.augment, generator=self.generator)
         objective = batch_objective(
-            Phi, batch, constraints=self.constraints, labeler=self.labeler, size=self.size, lam=self.lam
+            Phi, batch, constraints=self.constraints, labeler=self.labeler, sizes=self.sizes, lam=self.lam
         )
         for optimizer in self.optimizers:
             optimizer.zero_grad()
@@ -200,10 +201,12 @@ class Trainer:
             callback.on_step(self, record)
 
     def _set_rates(self, *, supervised: bool) -> None:
-        rate = self.plan.supervised_learning_rate if supervised else self.plan.learning_rate
+        plan = self.plan
+        rate = plan.supervised_learning_rate if supervised else plan.learning_rate
+        relative = plan.supervised_relative if supervised else plan.relative
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
-                if group["on_sphere"] or not self.plan.relative:
+                if group["on_sphere"] or not relative:
                     group["lr"] = rate
                     continue
                 norms = [(p.detach().norm(), p.grad.norm()) for p in group["params"] if p.grad is not None]

@@ -8,7 +8,7 @@ from torch import Tensor
 from xsdc.core.constraints import Constraints
 from xsdc.core.objective import decompose, trace_objective
 from xsdc.core.operators import LabelEquivalence
-from xsdc.core.problem import Fractions
+from xsdc.core.sizes import ClassSizes
 from xsdc.errors import InvalidInputError
 from xsdc.labelers import Labeler
 from xsdc.networks import Network, normalize_features
@@ -34,16 +34,18 @@ def batch_features(
 
 
 def batch_objective(
-    Phi: Tensor, batch: Batch, *, constraints: Constraints, labeler: Labeler, size: Fractions, lam: float
+    Phi: Tensor, batch: Batch, *, constraints: Constraints, labeler: Labeler, sizes: ClassSizes, lam: float
 ) -> Tensor:
     """Value of tr(M A) for a batch, M filled in from what is known and held fixed in the gradient.
 
     Where every point of the batch has a class, nothing needs to be filled in: M = Y Y^T.
     """
-    classes = torch.from_numpy(constraints.classes[batch.index.cpu().numpy()]).to(Phi.device)
+    points = batch.index.cpu().numpy()
+    classes = torch.from_numpy(constraints.classes[points]).to(Phi.device)
     if bool((classes >= 0).all()):
         return trace_objective(Phi, LabelEquivalence(classes), lam)
     spectrum = decompose(Phi)
-    known = constraints.entries(batch.index.cpu().numpy())
+    known = constraints.entries(points)
+    size = sizes.among_sample(constraints, known, points)
     M = labeler.label(spectrum, lam=lam, known=known, size=size)
     return trace_objective(Phi, M, lam, spectrum=spectrum)

@@ -1,0 +1,118 @@
+"""From scores to one class per point, honouring what is known: labels, "same", "one of these", "different", sizes."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import linprog
+from scipy.sparse import csr_matrix, identity, kron, vstack
+
+from xsdc.core.constraints import Constraints
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+SWEEPS = 20
+
+
+def assign(scores: Floats, constraints: Constraints, *, sizes: tuple[Floats, Floats] | None = None) -> Ints:
+    """Give each point the class it scores highest in, among those that what is known allows.
+
+    Points known to be together share their scores. Labels, links and allowed classes are met before sizes; sizes
+    before scores. Cannot-links are met one after the other, which may fail where the classes hardly suffice: such a pair
+    then shares a class (see :func:`violated_links`).
+
+    Parameters
+    ----------
+    scores : array, shape (n, k)
+        The higher, the more a point belongs to a class; minus infinity where it cannot.
+    constraints : Constraints
+        What is known of the n points.
+    sizes : pair of arrays, each of shape (k,), optional
+        Least and largest number of points of each class.
+
+    Returns
+    -------
+    array of int64, shape (n,)
+    """
+    group = constraints.group
+    weight = np.bincount(group)
+    k = scores.shape[1]
+    allowed = constraints.allowed[constraints.group_set][:, :k]  # (groups, k)
+    finite = np.maximum(scores, scores[np.isfinite(scores)].min(initial=0.0) - 1)
+    total = np.stack([np.bincount(group, finite[:, c]) for c in range(k)], 1)  # (groups, k)
+    total[~allowed] = -np.inf
+    choice = total.argmax(1)
+    if sizes is not None:
+        choice = _within_sizes(total, choice, weight, *sizes)
+    if constraints.apart.nnz:
+        choice = _separated(total, choice, weight, constraints.apart)
+    return choice[group].astype(np.int64)
+
+
+def violated_links(codes: Ints, constraints: Constraints) -> int:
+    """Count the cannot-linked pairs of groups that share a class."""
+    of_group = np.empty(constraints.apart.shape[0], dtype=np.int64)
+    of_group[constraints.group] = codes
+    pairs = constraints.apart.tocoo()
+    return int((of_group[pairs.row] == of_group[pairs.col]).sum() // 2)
+
+
+def _within_sizes(total: Floats, choice: Ints, weight: Ints, lo: Floats, hi: Floats) -> Ints:
+    """Choose the classes of highest total score whose sizes are within bounds: a transport problem.
+
+    Its linear programme has a whole solution where all groups are single points; a larger group that it splits goes to
+    the class with the larger part.
+    """
+    k = total.shape[1]
+    counts = np.bincount(choice, weight, minlength=k)
+    if (counts >= lo).all() and (counts <= hi).all():
+        return choice
+    groups = len(total)
+    possible = np.isfinite(total)
+    sums = kron(weight[None, :].astype(np.float64), identity(k))
+    result = linprog(
+        -np.where(possible, total, 0.0).ravel(),
+        A_ub=vstack([sums, -sums], format="csr"),
+        b_ub=np.concatenate([hi, -lo]),
+        A_eq=kron(identity(groups), np.ones((1, k)), format="csr"),
+        b_eq=np.ones(groups),
+        bounds=np.stack([np.zeros(groups * k), possible.ravel().astype(np.float64)], 1),
+        method="highs",
+    )
+    if result.x is None:  # no assignment of whole groups meets the bounds
+        return choice
+    best: Ints = result.x.reshape(groups, k).argmax(1)
+    return best
+
+
+def _separated(total: Floats, choice: Ints, weight: Ints, apart: csr_matrix) -> Ints:
+    """Move groups out of the class of those they cannot be with, the surest ones first.
+
+    A group that finds every class of its own taken pushes out whoever loses least by moving, a limited number of times.
+    """
+    choice = choice.copy()
+    neighbours = {g: apart.indices[apart.indptr[g] : apart.indptr[g + 1]] for g in np.unique(apart.nonzero()[0])}
+    ranked = np.sort(total, axis=1)
+    margin = ranked[:, -1] - ranked[:, -2] if total.shape[1] > 1 else weight.astype(np.float64)
+    order = sorted(neighbours, key=lambda g: -margin[g])
+    placed: set[int] = set()
+    for g in order:  # like colouring a graph: each takes its best class that no placed neighbour holds
+        taken = {int(choice[h]) for h in neighbours[g] if h in placed}
+        scores = total[g].copy()
+        scores[list(taken)] = -np.inf
+        if np.isfinite(scores).any():
+            choice[g] = scores.argmax()
+        placed.add(g)
+    for _ in range(SWEEPS):  # then repair: fewest clashes first, best score second
+        moved = False
+        for g in order:
+            clashes = np.bincount(choice[neighbours[g]], minlength=total.shape[1]).astype(np.float64)
+            if not clashes[choice[g]]:
+                continue
+            clashes[~np.isfinite(total[g])] = np.inf
+            best = np.lexsort((-total[g], clashes))[0]
+            moved |= clashes[best] < clashes[choice[g]]
+            choice[g] = best if clashes[best] < clashes[choice[g]] else choice[g]
+        if not moved:
+            break
+    return choice

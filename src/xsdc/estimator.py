@@ -1,0 +1,408 @@
+"""XSDC: clustering and classification in one estimator with scikit-learn's manners."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from sklearn.base import BaseEstimator, ClassifierMixin, ClusterMixin, TransformerMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+from torch import Tensor
+
+from xsdc import validation as checks
+from xsdc.core.classifier import Classifier
+from xsdc.core.rounding import agreement
+from xsdc.errors import InvalidInputError
+from xsdc.fitting import (
+    Choices,
+    Fitted,
+    Knowledge,
+    Settings,
+    choose_network,
+    fit_model,
+    read_knowledge,
+    read_settings,
+    scaled_features,
+)
+from xsdc.fitting.settings import ClusterSize
+from xsdc.labelers import Labeler
+from xsdc.model_file import read_model, write_model
+from xsdc.networks import Network, build_network
+from xsdc.networks.build import NetworkSpec
+from xsdc.networks.images import is_image_array
+from xsdc.training import Callback
+
+Auto = Literal["auto"]
+Array = npt.NDArray[Any]
+
+
+class XSDC(ClassifierMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """Cluster or classify with no labels, some, or all, learning the representation along with the grouping.
+
+    X-Supervised Discriminative Clustering (Jones, Roulet and Harchaoui, 2022). A network maps points to features on which
+    a ridge regression must explain the grouping; the grouping, as a matrix that says who is with whom, is filled in
+    by balancing under everything that is known: labels, pairs, allowed classes, bounds on sizes.
+
+    Parameters
+    ----------
+    n_clusters : int, optional
+        Number of classes, k. By default as many as the labels name. Without labels it may stay open: training needs only
+        the bounds of ``cluster_size``, and a number is then suggested (see `relabel`).
+    cluster_size : "auto", "equal", (min, max), one pair per class, or mapping from class to pair
+        Bounds on the share of points in a class, n_min / n and n_max / n. "equal" is the paper's default, 1/k each.
+        "auto" trains between half and twice that and chooses at the end, by a criterion that needs no labels, among
+        nearly equal, up to four to one and up to fifteen to one. Bounds given as numbers also hold for the sizes in
+        ``labels_``, rounded to whole points, wherever labels and links let them.
+    network : str, mapping, nn.Module, transformer or callable
+        The representation phi: "auto" chooses by the data; "kn", "lenet5-ckn", "ckn-gm", "cnn" by name; others
+        as in `xsdc.networks.build_network`. A module is copied before training.
+    labeler : str or Labeler
+        How M is filled in at each step: "balancing", the paper's Algorithm 1.
+    max_iter, supervised_iter : int or "auto"
+        Steps on all points, after steps on labeled points alone.
+    batch_size, labeled_batch_size : int
+        Unlabeled points in a step, copies counted, and labeled ones.
+    learning_rate, supervised_learning_rate : float or "auto"
+        gamma, on all points and on labeled ones. A number is the length of each filter's step where filters are on the
+        sphere (convolutional kernel networks), and the factor of the gradient elsewhere.
+    ridge : float or "auto"
+        lambda. "auto" keeps a number of effective dimensions per class in training, chosen again as it goes, and takes
+        the value with the least left-out error for the classifier.
+    filter_penalty : float
+        zeta, the weight of the squared norm of free filters.
+    entropy : float or "median"
+        nu, how soft M is; "median" is the paper's median of all |A_ij|.
+    augmentation : "images", callable or None
+        Changes each unlabeled input of a step: the paper's for images, or a function of a batch (n, ...) and a
+        torch.Generator.
+    copies : int
+        Changed copies of each unlabeled point in a step, tied together by must-links.
+    validation : "auto", float, (X, y) or None
+        What training is scored by; the best state is kept. A share of the given labels that training then does not see,
+        a set of its own, or nothing. "auto" holds a fifth out where there are 500 labels or more and ten of each class.
+    patience : int, optional
+        Evaluations without a better score after which training stops.
+    evaluate_every : int
+        Steps between two evaluations.
+    device : str or torch.device
+        Where to compute.
+    dtype : {"float32", "float64"}
+        Precision of the network; what is ill-conditioned is always solved in float64.
+    channels : {None, "first", "last"}
+        The channel axis of images, where the shape leaves it open.
+    callbacks : sequence of xsdc.training.Callback
+        Observers of training.
+    progress : bool or "auto"
+        Whether to show progress on stderr; "auto" where that is a terminal.
+    random_state : int, RandomState or None
+        The one source of randomness.
+
+    Attributes
+    ----------
+    labels_ : array, shape (n,)
+        Class of each point of the data; a label that was given stays as it was.
+    classes_ : array, shape (n_clusters_,)
+        Names of the classes: those the labels name, then numbers or "cluster 1", ... for those found.
+    n_clusters_ : int
+        Their number.
+    history_ : dict
+        ``choices``: what was chosen and why; ``steps``: each step of training; ``stopped``, ``best_iteration``.
+    network_ : Network
+        The trained representation.
+    eigenvalues_ : array
+        Leading eigenvalues of the normalised M, 1 for each group that is cut off from the others.
+    n_violated_links_ : int
+        Cannot-links that the labels found do not meet.
+    n_features_in_, feature_names_in_
+        As usual in scikit-learn, for vectors.
+
+    Notes
+    -----
+    Vectors are used as they come: where columns have different units, scale them first (``StandardScaler`` in a
+    pipeline), as for any method that measures distances.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xsdc import XSDC
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.repeat(np.eye(3) * 6, 30, axis=0) + rng.normal(size=(90, 3))
+    >>> y = np.full(90, None)
+    >>> y[[0, 30, 60]] = ["ant", "bee", "cat"]
+    >>> model = XSDC(random_state=0).fit(X, y)
+    >>> [str(name) for name in model.predict(np.eye(3) * 6)]
+    ['ant', 'bee', 'cat']
+    """
+
+    def __init__(
+        self,
+        n_clusters: int | None = None,
+        *,
+        cluster_size: ClusterSize = "auto",
+        network: NetworkSpec = "auto",
+        labeler: str | Labeler = "balancing",
+        max_iter: int | Auto = "auto",
+        supervised_iter: int | Auto = "auto",
+        batch_size: int = 1024,
+        labeled_batch_size: int = 1024,
+        learning_rate: float | Auto = "auto",
+        supervised_learning_rate: float | Auto = "auto",
+        ridge: float | Auto = "auto",
+        filter_penalty: float = 0.0,
+        entropy: float | Literal["median"] = "median",
+        augmentation: str | Callable[[Tensor, torch.Generator], Tensor] | None = None,
+        copies: int = 1,
+        validation: float | tuple[Any, Any] | Auto | None = "auto",
+        patience: int | None = None,
+        evaluate_every: int = 10,
+        device: str | torch.device = "cpu",
+        dtype: str = "float32",
+        channels: str | None = None,
+        callbacks: Sequence[Callback] = (),
+        progress: bool | Auto = "auto",
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.cluster_size = cluster_size
+        self.network = network
+        self.labeler = labeler
+        self.max_iter = max_iter
+        self.supervised_iter = supervised_iter
+        self.batch_size = batch_size
+        self.labeled_batch_size = labeled_batch_size
+        self.learning_rate = learning_rate
+        self.supervised_learning_rate = supervised_learning_rate
+        self.ridge = ridge
+        self.filter_penalty = filter_penalty
+        self.entropy = entropy
+        self.augmentation = augmentation
+        self.copies = copies
+        self.validation = validation
+        self.patience = patience
+        self.evaluate_every = evaluate_every
+        self.device = device
+        self.dtype = dtype
+        self.channels = channels
+        self.callbacks = callbacks
+        self.progress = progress
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        allowed_labels: Mapping[int, Iterable[Any]] | None = None,
+    ) -> XSDC:
+        """Learn representation, grouping and classifier.
+
+        Parameters
+        ----------
+        X : array-like, data frame or tensor
+            Vectors (n, d), or images (n, H, W), (n, H, W, C) or (n, C, H, W).
+        y : array-like, shape (n,), optional
+            Labels, whole numbers or strings; -1, None or NaN where unknown.
+        must_link, cannot_link : array-like, shape (m, 2), optional
+            Pairs of row positions in the same and in different classes.
+        allowed_labels : mapping from row position to labels, optional
+            Classes that a point may have: ``{7: ["four", "nine"]}``.
+
+        Returns
+        -------
+        self
+        """
+        settings = self._settings()
+        X = self._read(X, reset=True)
+        knowledge = read_knowledge(
+            len(X),
+            y=y,
+            must_link=must_link,
+            cannot_link=cannot_link,
+            allowed_labels=allowed_labels,
+            n_clusters=self.n_clusters,
+        )
+        rng = check_random_state(self.random_state)
+        generator = torch.Generator().manual_seed(int(rng.randint(2**31)))
+        choices = Choices()
+        spec = choose_network(self.network, X.shape, knowledge, choices)
+        spec = copy_module(spec)
+        network = build_network(spec, X, generator=generator, dtype=settings.dtype, channels=self.channels)
+        network.to(settings.device)
+        fitted = fit_model(
+            network,
+            network.prepare(X, channels=self.channels),
+            knowledge,
+            settings,
+            choices=choices,
+            validation=self._validation_set(network, knowledge),
+            rng=rng,
+            generator=generator,
+        )
+        self._take(fitted, choices, rng)
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, **facts: Any) -> Array:
+        """Fit, and return the class of each point; takes what `fit` takes."""
+        return self.fit(X, y, **facts).labels_
+
+    def predict(self, X: Any) -> Array:
+        """Class of each point, by the classifier.
+
+        For points of the data that was fitted ``labels_`` knows more: what was given of them, and their neighbours.
+        """
+        return np.asarray(self.classes_[self._scores(X).argmax(1).cpu().numpy()])
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probability of each class in ``classes_``, shape (n, n_clusters_); rows sum to one."""
+        return np.asarray(torch.softmax(self._classifier.sharpness * self._scores(X), dim=1).cpu().numpy())
+
+    def transform(self, X: Any) -> Array:
+        """Learned features, shape (n, D), of norm one on average."""
+        return np.asarray(self._features(X).cpu().numpy())
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of known labels that are predicted; rows with unknown labels do not count.
+
+        After a fit without labels clusters have no names: they are matched to the classes one to one first.
+        """
+        known = ~checks.is_unknown(checks.as_labels(y, n=len(X)))
+        if not known.any():
+            raise InvalidInputError("There is no labeled row to score.")
+        truth, predicted = np.asarray(y)[known], self.predict(X)[known]
+        if not self._named:
+            if sample_weight is not None:
+                raise InvalidInputError("sample_weight is not supported where clusters are matched to classes.")
+            return agreement(predicted, truth).accuracy
+        weight = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(accuracy_score(truth, predicted.astype(truth.dtype), sample_weight=weight))
+
+    def relabel(self, n_clusters: int) -> XSDC:
+        """Label the data anew with another number of clusters, on the features as they were learned.
+
+        Only after a fit without labels, and in the process that fitted: the features of the data are not saved.
+        """
+        check_is_fitted(self)
+        fitted: Fitted | None = getattr(self, "_fitted", None)
+        if fitted is None:
+            raise InvalidInputError("relabel needs the features of the data, which a file does not hold. Fit again.")
+        knowledge = fitted.outcome.knowledge
+        if knowledge.n_named:
+            raise InvalidInputError("relabel is for clusters that no label names. Set n_clusters, and fit again.")
+        number = checks.as_count(n_clusters, name="n_clusters", maximum=knowledge.n)
+        outcome = fitted.relabeled(number, rng=check_random_state(self._seed))
+        self._take_outcome(outcome)
+        return self
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the fitted model to one file, without the data's features.
+
+        A module, transformer or callable of the user stays outside; `load` wants it again.
+        """
+        check_is_fitted(self)
+        write_model(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, network: object | None = None) -> XSDC:
+        """Load a model saved by `save`. Nothing in the file is run.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        network : nn.Module, transformer or callable, optional
+            One of the same make, where the model was fitted with it.
+        """
+        return read_model(cls, path, network=network)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = False
+        tags.target_tags.one_d_labels = True
+        tags.input_tags.three_d_array = True
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.network_.n_features
+
+    def _settings(self) -> Settings:
+        options = {
+            name: value
+            for name, value in self.get_params(deep=False).items()
+            if name not in ("n_clusters", "network", "channels", "random_state", "validation")
+        }
+        return read_settings(validation_set=self.validation, **options)
+
+    def _read(self, X: Any, *, reset: bool) -> Any:
+        """Check the data; images are checked by the network."""
+        if is_image_array(X):
+            if reset:
+                for name in ("n_features_in_", "feature_names_in_"):
+                    if hasattr(self, name):
+                        delattr(self, name)
+                if len(X) < 2:
+                    raise InvalidInputError(f"X must hold at least 2 images; it has n_samples={len(X)}.")
+            return X
+        if not reset and not hasattr(self, "n_features_in_"):
+            raise InvalidInputError("The model was fitted to images; X must hold images too.")
+        if isinstance(X, Tensor):
+            X = X.detach().cpu().numpy()
+        return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=2 if reset else 1)
+
+    def _features(self, X: Any) -> Tensor:
+        check_is_fitted(self)
+        data = self.network_.prepare(self._read(X, reset=False), channels=self.channels)
+        return scaled_features(self.network_, data, self._norm)
+
+    def _scores(self, X: Any) -> Tensor:
+        return self._classifier.scores(self._features(X)) if hasattr(self, "_classifier") else self._features(X)
+
+    def _validation_set(self, network: Network, knowledge: Knowledge) -> tuple[Tensor, npt.NDArray[np.int64]] | None:
+        if not isinstance(self.validation, tuple | list):
+            return None
+        X, y = self.validation
+        X = self._read(X, reset=False)
+        labels = checks.as_labels(y, n=len(X))
+        known = ~checks.is_unknown(labels)
+        code_of = {name: code for code, name in enumerate(knowledge.names.tolist())}
+        strange = [name for name in labels[known].tolist() if name not in code_of]
+        if strange or not known.any():
+            what = f"the label {strange[0]!r}, which names no class of y" if strange else "no label"
+            raise InvalidInputError(f"validation holds {what}.")
+        data = network.prepare(X, channels=self.channels)
+        return data[torch.from_numpy(known)], np.array([code_of[name] for name in labels[known].tolist()])
+
+    def _take(self, fitted: Fitted, choices: Choices, rng: np.random.RandomState) -> None:
+        self.network_, self._norm, self._fitted = fitted.network, fitted.norm, fitted
+        self._seed = int(rng.randint(2**31))
+        self.history_ = {
+            "choices": choices.made,
+            "steps": fitted.steps,
+            "stopped": fitted.stopped,
+            "best_iteration": fitted.best_iteration,
+        }
+        self._take_outcome(fitted.outcome)
+
+    def _take_outcome(self, outcome: Any) -> None:
+        knowledge = outcome.knowledge
+        self.classes_, self.n_clusters_ = knowledge.names, len(knowledge.names)
+        self._named = knowledge.n_named > 0
+        self.labels_ = knowledge.names[outcome.codes]
+        self.eigenvalues_ = outcome.eigenvalues.cpu().numpy()
+        self.n_violated_links_ = outcome.violated
+        self._classifier: Classifier = outcome.classifier
+
+
+def copy_module(spec: NetworkSpec) -> NetworkSpec:
+    """Copy a module, so that a fit leaves the parameter of the estimator as it was."""
+    import copy  # noqa: PLC0415
+
+    return copy.deepcopy(spec) if isinstance(spec, torch.nn.Module) else spec

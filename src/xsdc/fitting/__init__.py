@@ -1,0 +1,19 @@
+"""From what a user gave to a fitted model: reading knowledge and options, choosing what is open, training, labelling."""
+
+from xsdc.fitting.automatic import choose_network
+from xsdc.fitting.choices import Choices
+from xsdc.fitting.fit import Fitted, fit_model, scaled_features
+from xsdc.fitting.knowledge import Knowledge, read_knowledge
+from xsdc.fitting.settings import Settings, read_settings
+
+__all__ = [
+    "Choices",
+    "Fitted",
+    "Knowledge",
+    "Settings",
+    "choose_network",
+    "fit_model",
+    "read_knowledge",
+    "read_settings",
+    "scaled_features",
+]

@@ -1,0 +1,153 @@
+"""Choosing what the user left open, from what the user gave: the network's width, the plan, ridges and sizes.
+
+The numbers were settled on scikit-learn's digits, whole and thinned, and on MNIST; docs/results.md shows what they give.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from xsdc.core.labelling import Candidate
+from xsdc.core.objective import Spectrum
+from xsdc.core.sizes import ClassSizes
+from xsdc.fitting.choices import Choices
+from xsdc.fitting.knowledge import Knowledge
+from xsdc.fitting.settings import Settings
+from xsdc.networks import Network, group_parameters
+from xsdc.networks.build import NetworkSpec
+from xsdc.training import Plan
+
+NARROWEST, WIDEST = 100, 512  # filters of a kernel network on vectors
+OPEN_SIZES = (0.02, 0.5)  # shares, where neither the number of classes nor a bound is given
+# Multiples of the equal share 1/k: nearly equal, up to four to one, up to fifteen to one.
+SIZE_RANGES = ((0.9, 1.1), (0.5, 2.0), (0.2, 3.0))
+TRAINING_RANGE = SIZE_RANGES[1]
+DIMENSIONS_PER_CLASS = (2.5, 5.0)
+TRAINING_DIMENSION = 5.0  # per class
+ENOUGH_TO_HOLD_OUT = 500
+
+
+def choose_network(spec: NetworkSpec, shape: tuple[int, ...], knowledge: Knowledge, choices: Choices) -> NetworkSpec:
+    """Choose the width of a kernel network for vectors; leave any other choice to the networks' own table."""
+    if not (isinstance(spec, str) and spec == "auto" and len(shape) == 2):
+        return spec
+    labeled = int((knowledge.codes >= 0).sum())
+    width = int(min(np.clip(labeled, NARROWEST, WIDEST), shape[0]))
+    choices.note(
+        "network",
+        f"kn with {width} filters",
+        f"vectors; as many filters as labels ({labeled}), but at least {NARROWEST}, at most {WIDEST} and no more than"
+        " points",
+    )
+    return {"name": "kn", "input": "vectors", "layers": [{"width": width, "kernel": "rbf"}]}
+
+
+def choose_plan(settings: Settings, network: Network, knowledge: Knowledge, choices: Choices) -> Plan:
+    """Choose steps and lengths of step by the kind of parameters and whether there are labels."""
+    labeled = int((knowledge.constraints.classes >= 0).sum())
+    on_sphere = bool(group_parameters(network).sphere) if network.trainable else False
+    kind = "filters on the sphere" if on_sphere else "free parameters"
+    supervised = _supervised_steps(settings, network, knowledge, labeled=labeled, on_sphere=on_sphere, choices=choices)
+    joint = settings.max_iter
+    if not network.trainable or knowledge.n_clusters == 1:
+        why = "one class: nothing to learn" if network.trainable else "the network has nothing to train"
+        if settings.max_iter == "auto":
+            choices.note("max_iter", 0, why)
+        joint = supervised = 0
+    elif joint == "auto":
+        joint = 200 if on_sphere else (30 if labeled else 50)
+        choices.note("max_iter", joint, f"{kind}, {'some' if labeled else 'no'} labels")
+    rates = {}
+    for name, first in (("learning_rate", 0.1 if labeled else 0.2), ("supervised_learning_rate", 0.1)):
+        rate = getattr(settings, name)
+        if rate == "auto":
+            rate = 2.0**-6 if on_sphere else first
+            meaning = "length of each filter's step" if on_sphere else "share of its norm that the first step moves it"
+            if joint if name == "learning_rate" else supervised:
+                choices.note(name, rate, f"{kind}: {meaning}")
+        rates[name] = rate
+    return Plan(
+        supervised_iter=supervised,
+        max_iter=int(joint),
+        supervised_relative=settings.supervised_learning_rate == "auto",
+        relative=settings.learning_rate == "auto",
+        filter_penalty=settings.filter_penalty,
+        evaluate_every=settings.evaluate_every,
+        patience=settings.patience,
+        **rates,
+    )
+
+
+def _supervised_steps(
+    settings: Settings, network: Network, knowledge: Knowledge, *, labeled: int, on_sphere: bool, choices: Choices
+) -> int:
+    if settings.supervised_iter != "auto":
+        return settings.supervised_iter
+    enough = labeled >= 2 * (knowledge.n_clusters or 1)
+    if on_sphere and enough and labeled < knowledge.n:
+        choices.note("supervised_iter", 100, "filters on the sphere and two labels per class or more")
+        return 100
+    if network.trainable:
+        why = "the joint steps see the labels too" if enough else "fewer than two labels per class"
+        choices.note("supervised_iter", 0, why)
+    return 0
+
+
+def choose_sizes(knowledge: Knowledge, given: ClassSizes | None, choices: Choices) -> tuple[ClassSizes, list[ClassSizes]]:
+    """Bounds on sizes for training, and those to try for the labels at the end."""
+    if given is not None:
+        return given, [given]
+    if knowledge.n_clusters is None:
+        low, high = OPEN_SIZES
+        choices.note("cluster_size", [low, high], "neither a number of clusters nor a bound was given")
+        bound = ClassSizes(np.array([low]), np.array([high]))
+        return bound, [bound]
+    bounds = [_around(knowledge, low, high) for low, high in SIZE_RANGES]
+    training = bounds[SIZE_RANGES.index(TRAINING_RANGE)]
+    choices.note(
+        "cluster_size",
+        [float(training.minimum.min()), float(training.maximum.max())],
+        "in training: from half to twice the equal share, wider where labels say so",
+    )
+    return training, bounds
+
+
+def _around(knowledge: Knowledge, low: float, high: float) -> ClassSizes:
+    """Bound classes around the equal share, widened to hold the labels given."""
+    k = knowledge.n_clusters or 1
+    bound = ClassSizes.around(k, low, high)
+    classes = knowledge.constraints.classes
+    labeled = np.bincount(classes[classes >= 0], minlength=k) / knowledge.n
+    open_share = 1 - labeled.sum()
+    largest_group = np.bincount(knowledge.constraints.group).max() / knowledge.n
+    maximum = np.maximum(bound.maximum, np.maximum(labeled + open_share / k, min(largest_group, 1.0)))
+    minimum = np.minimum(bound.minimum, labeled + low * open_share / k)
+    return ClassSizes(minimum, np.minimum(maximum, 1.0))
+
+
+def training_dimension(n_clusters: int | None, n: int, n_features: int) -> float:
+    """Effective dimension at which the features are trained."""
+    return min(TRAINING_DIMENSION * (n_clusters or 10), n / 4, 0.75 * n_features)
+
+
+def choose_candidates(
+    spectrum: Spectrum, knowledge: Knowledge, ridge: float | str, bounds: list[ClassSizes]
+) -> list[Candidate]:
+    """Ways to label at the end: each ridge worth trying with each bound on sizes."""
+    if not isinstance(ridge, str):
+        return [Candidate(ridge, bound) for bound in bounds]
+    k, n = knowledge.n_clusters or 10, spectrum.n
+    dimensions = [per_class * k for per_class in DIMENSIONS_PER_CLASS]
+    if not (knowledge.constraints.classes >= 0).any():
+        dimensions.append(n / 15)  # finer, where no label can be led astray by it
+    limits = min(n / 4, 0.9 * max(len(spectrum.s), 1))
+    lams = {round(spectrum.ridge_for_dimension(min(dimension, limits)), 12) for dimension in dimensions}
+    return [Candidate(lam, bound) for lam in sorted(lams, reverse=True) for bound in bounds]
+
+
+def describe_sizes(sizes: ClassSizes) -> list[Any]:
+    """Bounds as plain numbers: one pair where all classes share it."""
+    pairs = np.stack([sizes.minimum, sizes.maximum], 1).round(4)
+    return pairs[0].tolist() if (pairs == pairs[0]).all() else pairs.tolist()  # type: ignore[no-any-return]

@@ -1,0 +1,188 @@
+"""What a user knows about the points, in the user's own words, as closed constraints on codes 0 to k - 1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.multiclass import check_classification_targets
+
+from xsdc import validation
+from xsdc.core.constraints import Constraints, close
+from xsdc.errors import InvalidInputError
+
+Ints = npt.NDArray[np.int64]
+Names = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """Names of the classes and what is known of each point.
+
+    Attributes
+    ----------
+    names : array, shape (k,)
+        What the classes are called: those named by a label or an allowed set, in sorted order, then those that
+        only their number tells of. Where the number is open, the first kind alone.
+    codes : array of int64, shape (n,)
+        Given labels as positions in ``names``; -1 where none was given.
+    constraints : Constraints
+        Labels, links and allowed sets, closed.
+    n_clusters : int or None
+        Number of classes; None where it is open.
+    n_named : int
+        How many classes are named by a fact.
+    facts : mapping
+        Links and allowed sets as they were given, in codes.
+    """
+
+    names: Names
+    codes: Ints
+    constraints: Constraints
+    n_clusters: int | None
+    n_named: int
+    facts: Mapping[str, Any]
+
+    @property
+    def n(self) -> int:
+        """Number of points."""
+        return len(self.codes)
+
+    def with_clusters(self, n_clusters: int) -> Knowledge:
+        """Settle a number of classes that was open."""
+        return self._closed(extend_names(self.names[: self.n_named], n_clusters), self.codes)
+
+    def hiding(self, points: Ints) -> Knowledge:
+        """Forget the labels given to some points; what links say of them stays."""
+        codes = self.codes.copy()
+        codes[points] = -1
+        return self._closed(self.names, codes)
+
+    def _closed(self, names: Names, codes: Ints) -> Knowledge:
+        k = len(names)
+        shown = [str(name) for name in names]
+        constraints = close(self.n, labels=codes, n_classes=k, class_names=shown, **self.facts)
+        return Knowledge(names, codes, constraints, k, self.n_named, self.facts)
+
+
+def read_knowledge(
+    n: int,
+    *,
+    y: object = None,
+    must_link: object = None,
+    cannot_link: object = None,
+    allowed_labels: Mapping[int, Iterable[Any]] | None = None,
+    n_clusters: int | None = None,
+) -> Knowledge:
+    """Read labels and constraints about n points.
+
+    Parameters
+    ----------
+    n : int
+        Number of points.
+    y : array-like, shape (n,), optional
+        Labels, whole numbers or strings; -1, None or NaN where unknown.
+    must_link, cannot_link : array-like, shape (m, 2), optional
+        Pairs of positions in the same and in different classes.
+    allowed_labels : mapping from position to labels, optional
+        Classes that a point may have.
+    n_clusters : int, optional
+        Number of classes; by default those that a fact names, and open where none is.
+
+    Returns
+    -------
+    Knowledge
+    """
+    labels, known = _read_labels(y, n=n)
+    choices = _read_choices(allowed_labels)
+    named = _sorted_names([*labels[known].tolist(), *(name for some in choices.values() for name in some)], labels)
+    code_of = {name: code for code, name in enumerate(named.tolist())}
+    codes = np.full(n, -1, dtype=np.int64)
+    codes[known] = [code_of[name] for name in labels[known].tolist()]
+    k = _count_classes(n_clusters, len(named), n=n)
+    names = named if k is None else extend_names(named, k)
+    facts = {
+        "must_link": must_link,
+        "cannot_link": cannot_link,
+        "allowed": {point: [code_of[name] for name in some] for point, some in choices.items()},
+    }
+    shown = None if k is None else [str(name) for name in names]
+    constraints = close(n, labels=codes, n_classes=k, class_names=shown, **facts)
+    return Knowledge(names, codes, constraints, k, len(named), facts)
+
+
+def extend_names(named: Names, k: int) -> Names:
+    """Name the classes beyond those that facts name: the next whole numbers, or "cluster 1", "cluster 2" ..."""
+    missing = k - len(named)
+    if missing <= 0:
+        return named
+    if not len(named):
+        return np.arange(k)
+    if named.dtype.kind in "iuf":
+        return np.concatenate([named, named.max() + 1 + np.arange(missing)])
+    taken, fresh, number = set(named.tolist()), [], 0
+    while len(fresh) < missing:
+        number += 1
+        fresh += [] if f"cluster {number}" in taken else [f"cluster {number}"]
+    return np.concatenate([named, np.array(fresh, dtype=named.dtype if named.dtype == object else None)])
+
+
+def _read_labels(y: object, *, n: int) -> tuple[Names, npt.NDArray[np.bool_]]:
+    if y is None:
+        return np.full(n, -1), np.zeros(n, dtype=bool)
+    labels = validation.as_labels(y, n=n)
+    known = ~validation.is_unknown(labels)
+    if labels.dtype.kind == "f":
+        if known.any():
+            check_classification_targets(labels[known])  # refuses fractions
+        if not known.all():  # whole numbers that a missing value has made floats of
+            labels = np.where(known, labels, -1).astype(np.int64)
+    return labels, known
+
+
+def _read_choices(allowed_labels: Mapping[int, Iterable[Any]] | None) -> dict[int, list[Any]]:
+    if allowed_labels is None:
+        return {}
+    if not isinstance(allowed_labels, Mapping):
+        raise InvalidInputError(
+            "allowed_labels must map positions to lists of labels, as in {7: ['four', 'nine']}; it is"
+            f" {type(allowed_labels).__name__}."
+        )
+    wrong = [point for point, some in allowed_labels.items() if isinstance(some, str) or not isinstance(some, Iterable)]
+    if wrong:
+        raise InvalidInputError(
+            f"allowed_labels must give a list of labels for each point; point {wrong[0]!r} has"
+            f" {allowed_labels[wrong[0]]!r}."
+        )
+    return {point: [x.item() if isinstance(x, np.generic) else x for x in some] for point, some in allowed_labels.items()}
+
+
+def _sorted_names(names: list[Any], labels: Names) -> Names:
+    distinct = set(names)
+    if not distinct:
+        return np.empty(0, dtype=np.int64)
+    text = [isinstance(name, str) for name in distinct]
+    if any(text) and not all(text):
+        raise InvalidInputError(
+            "Labels must be all strings or all numbers; y and allowed_labels hold both"
+            f" ({next(x for x in distinct if isinstance(x, str))!r} and"
+            f" {next(x for x in distinct if not isinstance(x, str))!r})."
+        )
+    ordered = sorted(distinct)
+    if labels.dtype.kind == "O" or (any(text) and labels.dtype.kind not in "US"):
+        return np.array(ordered, dtype=object if all(text) and labels.dtype.kind == "O" else None)
+    return np.array(ordered) if any(text) else np.array(ordered).astype(labels.dtype, copy=False)
+
+
+def _count_classes(n_clusters: int | None, n_named: int, *, n: int) -> int | None:
+    if n_clusters is None:
+        return n_named or None
+    k = validation.as_count(n_clusters, name="n_clusters")
+    if k > n:
+        raise InvalidInputError(f"n_clusters must be at most the number of points, {n}; it is {k}.")
+    if k < n_named:
+        raise InvalidInputError(f"n_clusters is {k}, but the labels given name {n_named} classes. Raise it, or leave it out.")
+    return k
