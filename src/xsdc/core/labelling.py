@@ -2,7 +2,7 @@
 
 The cost of the features is balanced under what is known, the leading eigenvectors of M place the points, and there the
 labels reach out to those nearest; where no label speaks, k-means finds the classes. Several ridges and bounds on sizes
-can be tried; the grouping is kept of which a left-out classifier knows most.
+can be tried; the grouping with the highest merit is kept.
 """
 
 from __future__ import annotations
@@ -16,20 +16,19 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from sklearn.cluster import KMeans, kmeans_plusplus
-from sklearn.metrics import mutual_info_score
 from torch import Tensor
 
 from xsdc.core.assignment import assign
 from xsdc.core.balancing import balance
 from xsdc.core.constraints import Constraints
-from xsdc.core.objective import Spectrum, one_hot
+from xsdc.core.judging import Judge
+from xsdc.core.objective import Spectrum
 from xsdc.core.rounding import spectral_embedding
 from xsdc.core.sizes import ClassSizes
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 BLOCK_ENTRIES = 1 << 22
-JUDGE_DIMENSION = 5  # per class; of the classifier that judges a grouping
 
 
 @dataclass(frozen=True)
@@ -58,15 +57,15 @@ class Labelling:
         Class of each point.
     candidate : Candidate
         How they were found.
-    information : float
-        What a left-out classifier knows of them, in nats; see :func:`left_out_information`.
+    merit : float
+        How well they hold up when points are left out; see :mod:`xsdc.core.judging`.
     eigenvalues : Tensor
         Leading eigenvalues of the normalised M, in descending order.
     """
 
     codes: Ints
     candidate: Candidate
-    information: float
+    merit: float
     eigenvalues: Tensor
 
 
@@ -76,6 +75,7 @@ def label_points(
     *,
     n_clusters: int,
     candidates: Sequence[Candidate],
+    judge: Judge,
     nu: float | Literal["median"] = "median",
     sizes: tuple[Floats, Floats] | None = None,
     rng: np.random.RandomState,
@@ -92,6 +92,8 @@ def label_points(
         Number of classes.
     candidates : sequence of Candidate
         Ways to try.
+    judge : Judge
+        Tells which is best.
     nu : float or "median"
         Entropic weight.
     sizes : pair of arrays, each of shape (n_clusters,), optional
@@ -104,7 +106,6 @@ def label_points(
     list of Labelling
     """
     known = constraints.entries()
-    judge = spectrum.ridge_for_dimension(min(JUDGE_DIMENSION * n_clusters, spectrum.n / 4))
     found = []
     for way in candidates:
         A = spectrum.cost(way.lam).dense().to(torch.float32)
@@ -112,22 +113,8 @@ def label_points(
         eigenvalues, Z = spectral_embedding(M, n_clusters, random_state=rng)
         scores = seeded_scores(Z.cpu().numpy(), constraints.classes, n_clusters, rng=rng)
         codes = assign(scores, constraints, sizes=sizes)
-        information = left_out_information(spectrum, codes, judge)
-        found.append(Labelling(codes, way, information, eigenvalues))
-    return sorted(found, key=lambda labelling: -labelling.information)
-
-
-def left_out_information(spectrum: Spectrum, codes: Ints, lam: float) -> float:
-    """Mutual information between a grouping and its prediction, for each point from all the others, in nats.
-
-    It is high for groups that are many, of like size and predictable: neither a grouping that lumps all together nor one
-    that cuts through the dense parts does well.
-    """
-    n_classes = int(codes.max()) + 1
-    if n_classes < 2 or not len(spectrum.s):
-        return 0.0
-    left_out = spectrum.leave_one_out(one_hot(torch.from_numpy(codes), n_classes=n_classes).to(spectrum.s), lam)
-    return float(mutual_info_score(codes, left_out.argmax(1).cpu().numpy()))
+        found.append(Labelling(codes, way, judge.merit(codes), eigenvalues))
+    return sorted(found, key=lambda labelling: -labelling.merit)
 
 
 def seeded_scores(Z: Floats, classes: Ints, n_clusters: int, *, rng: np.random.RandomState) -> Floats:

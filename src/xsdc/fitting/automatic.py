@@ -147,6 +147,11 @@ def choose_candidates(
     return [Candidate(lam, bound) for lam in sorted(lams, reverse=True) for bound in bounds]
 
 
+def judging_dimension(n_clusters: int, spectrum: Spectrum) -> float:
+    """Effective dimension of the classifier that judges a grouping, and of the cost by which groups are split."""
+    return min(TRAINING_DIMENSION * n_clusters, spectrum.n / 4, 0.9 * max(len(spectrum.s), 1))
+
+
 def describe_sizes(sizes: ClassSizes) -> list[Any]:
     """Bounds as plain numbers: one pair where all classes share it."""
     pairs = np.stack([sizes.minimum, sizes.maximum], 1).round(4)

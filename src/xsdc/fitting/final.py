@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -14,12 +14,15 @@ from torch import Tensor
 from xsdc.core.assignment import assign, violated_links
 from xsdc.core.balancing import balance
 from xsdc.core.classifier import Classifier, fit_classifier
+from xsdc.core.constraints import Constraints
+from xsdc.core.judging import Judge, indicators
 from xsdc.core.labelling import Candidate, Labelling, label_points, largest_number, seeded_scores, suggest_number
 from xsdc.core.objective import Spectrum, decompose
+from xsdc.core.refinement import split_and_merge
 from xsdc.core.rounding import spectral_embedding
 from xsdc.core.sizes import ClassSizes
 from xsdc.errors import InfeasibleError
-from xsdc.fitting.automatic import choose_candidates, describe_sizes
+from xsdc.fitting.automatic import choose_candidates, describe_sizes, judging_dimension
 from xsdc.fitting.choices import Choices
 from xsdc.fitting.knowledge import Knowledge
 
@@ -29,6 +32,7 @@ MOST_FOR_CALIBRATION = 2000
 MOST_FITTED = 100_000  # points that the classifier is fitted to
 MOST_SUGGESTED = 50
 FOLDS = 5
+REFINED = 3  # groupings that are improved by moving groups
 ENOUGH_TO_CALIBRATE = 20
 
 
@@ -141,24 +145,56 @@ class Finish:
             return Labelling(constraints.classes, way, float("nan"), torch.empty(0))
         candidates = choose_candidates(spectrum, knowledge, self.ridge, bounds)
         sizes = self._counts(bounds[0], len(landmarks))
+        judge = Judge(spectrum, spectrum.ridge_for_dimension(judging_dimension(k, spectrum)))
         found, infeasible = [], None
         for way in candidates:
             try:
                 found += label_points(
-                    spectrum, constraints, n_clusters=k, candidates=[way], nu=self.entropy, sizes=sizes, rng=rng
+                    spectrum,
+                    constraints,
+                    n_clusters=k,
+                    candidates=[way],
+                    judge=judge,
+                    nu=self.entropy,
+                    sizes=sizes,
+                    rng=rng,
                 )
             except InfeasibleError as error:
                 infeasible = error
         if not found:
             raise infeasible or AssertionError
-        best = max(found, key=lambda labelling: labelling.information)
+        found.sort(key=lambda labelling: -labelling.merit)
+        if sizes is None and not (constraints.classes >= 0).any():
+            found = self._refine(found, spectrum, constraints, judge, rng)
+        best = found[0]
         if len(candidates) > 1:
-            why = f"of {len(candidates)} ways to label, a left-out classifier knows most of this one's groups"
-            information = f"{best.information:.3f} nats"
-            self.choices.note("ridge at the end", best.candidate.lam, f"{why} ({information})")
+            why = f"of {len(candidates)} ways to label, a left-out classifier tells this one's groups best"
+            self.choices.note("ridge at the end", best.candidate.lam, f"{why} (merit {best.merit:.3f})")
             if len(bounds) > 1:
                 self.choices.note("cluster_size at the end", describe_sizes(best.candidate.sizes), why)
         return best
+
+    def _refine(
+        self,
+        found: list[Labelling],
+        spectrum: Spectrum,
+        constraints: Constraints,
+        judge: Judge,
+        rng: np.random.RandomState,
+    ) -> list[Labelling]:
+        """Move whole groups of the best groupings, which no label or bound holds in place."""
+        k = max(int(labelling.codes.max()) for labelling in found) + 1
+        A = spectrum.cost(spectrum.ridge_for_dimension(judging_dimension(k, spectrum))).dense().to(torch.float32)
+        refined = []
+        for labelling in found[:REFINED]:
+            moved = assign(indicators(split_and_merge(labelling.codes, judge, A, rng=rng), k), constraints)
+            refined.append(replace(labelling, codes=moved, merit=judge.merit(moved)))
+        refined.sort(key=lambda labelling: -labelling.merit)
+        if refined[0].merit <= found[0].merit:
+            return found
+        change = f"from {found[0].merit:.3f} to {refined[0].merit:.3f}"
+        self.choices.note("groups split and merged", True, f"it raised the merit {change}")
+        return refined
 
     def _counts(self, bound: ClassSizes, n: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None:
         """Whole numbers of points that bounds given by the user allow; nearest ones where none lies between."""
@@ -255,11 +291,13 @@ class Finish:
         if (knowledge.codes >= 0).all():
             found = codes[chosen]
         else:
+            spectrum = decompose(Phi[torch.from_numpy(chosen)])
             found = label_points(
-                decompose(Phi[torch.from_numpy(chosen)]),
+                spectrum,
                 constraints,
                 n_clusters=len(classifier.b),
                 candidates=[best.candidate],
+                judge=Judge(spectrum, best.candidate.lam),
                 nu=self.entropy,
                 rng=rng,
             )[0].codes

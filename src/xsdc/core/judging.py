@@ -1,0 +1,73 @@
+"""How good is a grouping, when nobody knows the truth? As good as a classifier that has not seen a point can tell its group.
+
+The merit of a grouping has two parts. The first is the mutual information between the groups and their left-out
+predictions, in nats: high for groups that are many, of like size and predictable. The second is the mean margin, group by
+group, by which a point's own group wins: low where a group was cut through its middle, whatever its size. The first
+alone favours equal sizes, the second alone favours cutting off a few odd points.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.metrics import mutual_info_score
+
+from xsdc.core.objective import Spectrum
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+class Judge:
+    """Scores points by ridge classifiers that leave them out, and groupings by those scores.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        Decomposed features of n points.
+    lam : float
+        Ridge of the classifier.
+    """
+
+    def __init__(self, spectrum: Spectrum, lam: float) -> None:
+        d = spectrum.s**2 + spectrum.n * lam
+        self.P = spectrum.P.cpu().numpy()
+        self.smoother = (spectrum.P / d).cpu().numpy()
+        self.leverage = 1 / spectrum.n + (self.P * self.smoother).sum(1, keepdims=True)
+
+    def scores(self, Y: Floats) -> Floats:
+        """Left-out scores for the columns of ``Y (n, m)``; linear in Y, so that those of merged groups add up."""
+        fitted = Y.mean(0) + self.smoother @ (self.P.T @ Y)
+        left_out: Floats = (fitted - self.leverage * Y) / np.maximum(1 - self.leverage, 1e-12)
+        return left_out
+
+    def merit(self, codes: Ints) -> float:
+        """Merit of a grouping, 0 to k - 1."""
+        return merit(codes, self.scores(indicators(codes, int(codes.max()) + 1)))
+
+
+def merit(codes: Ints, scores: Floats) -> float:
+    """Mutual information of groups with their predictions, plus the mean margin of the groups.
+
+    Parameters
+    ----------
+    codes : array of int, shape (n,)
+        Groups.
+    scores : array, shape (n, k)
+        Left-out score of each point for each group.
+    """
+    if scores.shape[1] < 2:
+        return 0.0
+    rows = np.arange(len(codes))
+    own = scores[rows, codes]
+    others = scores.copy()
+    others[rows, codes] = -np.inf
+    margin = own - others.max(1)
+    sizes = np.bincount(codes, minlength=scores.shape[1])
+    by_group = np.bincount(codes, margin, minlength=scores.shape[1])[sizes > 0] / sizes[sizes > 0]
+    return float(mutual_info_score(codes, scores.argmax(1)) + by_group.mean())
+
+
+def indicators(codes: Ints, k: int) -> Floats:
+    """Columns of zeros and ones, one per group."""
+    return (codes[:, None] == np.arange(k)).astype(np.float64)
