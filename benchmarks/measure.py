@@ -16,8 +16,6 @@ import torch
 
 import xsdc
 
-START, END = "<!-- benchmark:start -->", "<!-- benchmark:end -->"
-
 
 def best_seconds(run: Callable[[], object], *, repeats: int = 5) -> float:
     """Shortest of several runs, after one that is not counted.
@@ -69,13 +67,14 @@ def machine() -> dict[str, Any]:
     }
 
 
-def write_between_markers(path: Path, text: str) -> None:
-    """Replace what stands between the markers of a Markdown file."""
+def write_between_markers(path: Path, text: str, *, name: str = "benchmark") -> None:
+    """Replace what stands between the markers of that name in a Markdown file."""
+    start, end = f"<!-- {name}:start -->", f"<!-- {name}:end -->"
     content = path.read_text(encoding="utf-8")
-    pattern = re.compile(f"{re.escape(START)}.*?{re.escape(END)}", re.DOTALL)
+    pattern = re.compile(f"{re.escape(start)}.*?{re.escape(end)}", re.DOTALL)
     if not pattern.search(content):
-        raise SystemExit(f"{path} has no place for the table: {START} ... {END}")
-    path.write_text(pattern.sub(lambda _: f"{START}\n{text}\n{END}", content), encoding="utf-8")
+        raise SystemExit(f"{path} has no place for the table: {start} ... {end}")
+    path.write_text(pattern.sub(lambda _: f"{start}\n{text}\n{end}", content), encoding="utf-8")
 
 
 def write_json(path: Path, results: dict[str, Any]) -> None:

@@ -37,5 +37,9 @@ class ContradictionError(InvalidInputError):
         self.chain = tuple(chain)
 
 
+class DivergedError(InvalidInputError):
+    """Training has led to features that say nothing: not finite, or all alike."""
+
+
 class NotConvergedWarning(UserWarning):
     """An iteration stopped at its limit; the result says how far it got."""

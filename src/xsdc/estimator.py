@@ -32,7 +32,7 @@ from xsdc.fitting import (
 )
 from xsdc.fitting.settings import ClusterSize
 from xsdc.labelers import Labeler
-from xsdc.model_file import read_model, write_model
+from xsdc.model_file import ModelFile
 from xsdc.networks import Network, build_network
 from xsdc.networks.build import NetworkSpec
 from xsdc.networks.images import is_image_array
@@ -40,20 +40,22 @@ from xsdc.training import Callback
 
 Auto = Literal["auto"]
 Array = npt.NDArray[Any]
+SAVED_ARRAYS = ("labels_", "classes_", "eigenvalues_", "feature_names_in_")
+SAVED_FACTS = ("history_", "n_clusters_", "n_iter_", "n_violated_links_", "n_features_in_", "_norm", "_named")
 
 
 class XSDC(ClassifierMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Cluster or classify with no labels, some, or all, learning the representation along with the grouping.
 
-    X-Supervised Discriminative Clustering (Jones, Roulet and Harchaoui, 2022). A network maps points to features on which
-    a ridge regression must explain the grouping; the grouping, as a matrix that says who is with whom, is filled in
-    by balancing under everything that is known: labels, pairs, allowed classes, bounds on sizes.
+    X-Supervised Discriminative Clustering (Jones, Roulet and Harchaoui, 2022). A network maps points to features on
+    which a ridge regression must explain the grouping; the grouping, as a matrix that says who is with whom, is filled
+    in by balancing under everything that is known: labels, pairs, allowed classes, bounds on sizes.
 
     Parameters
     ----------
     n_clusters : int, optional
-        Number of classes, k. By default as many as the labels name. Without labels it may stay open: training needs only
-        the bounds of ``cluster_size``, and a number is then suggested (see `relabel`).
+        Number of classes, k. By default as many as the labels name. Without labels it may stay open: training needs
+        only the bounds of ``cluster_size``, and a number is then suggested (see `relabel`).
     cluster_size : "auto", "equal", (min, max), one pair per class, or mapping from class to pair
         Bounds on the share of points in a class, n_min / n and n_max / n. "equal" is the paper's default, 1/k each.
         "auto" trains between half and twice that and chooses at the end, by a criterion that needs no labels, among
@@ -92,8 +94,9 @@ class XSDC(ClassifierMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # t
         Steps between two evaluations.
     device : str or torch.device
         Where to compute.
-    dtype : {"float32", "float64"}
-        Precision of the network; what is ill-conditioned is always solved in float64.
+    dtype : {"auto", "float32", "float64"}
+        Precision of the network: "auto" is float64 for vectors, float32 for images. What is ill-conditioned is always
+        solved in float64, and M is always balanced in float32.
     channels : {None, "first", "last"}
         The channel axis of images, where the shape leaves it open.
     callbacks : sequence of xsdc.training.Callback
@@ -113,6 +116,8 @@ class XSDC(ClassifierMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # t
         Their number.
     history_ : dict
         ``choices``: what was chosen and why; ``steps``: each step of training; ``stopped``, ``best_iteration``.
+    n_iter_ : int
+        Steps made.
     network_ : Network
         The trained representation.
     eigenvalues_ : array
@@ -140,6 +145,8 @@ class XSDC(ClassifierMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # t
     ['ant', 'bee', 'cat']
     """
 
+    history_: dict[str, Any]
+
     def __init__(
         self,
         n_clusters: int | None = None,
@@ -162,7 +169,7 @@ class XSDC(ClassifierMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # t
         patience: int | None = None,
         evaluate_every: int = 10,
         device: str | torch.device = "cpu",
-        dtype: str = "float32",
+        dtype: str = "auto",
         channels: str | None = None,
         callbacks: Sequence[Callback] = (),
         progress: bool | Auto = "auto",
@@ -234,7 +241,10 @@ class XSDC(ClassifierMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # t
         choices = Choices()
         spec = choose_network(self.network, X.shape, knowledge, choices)
         spec = copy_module(spec)
-        network = build_network(spec, X, generator=generator, dtype=settings.dtype, channels=self.channels)
+        dtype = settings.dtype
+        if dtype == "auto":
+            dtype = torch.float32 if is_image_array(X) else torch.float64
+        network = build_network(spec, X, generator=generator, dtype=dtype, channels=self.channels)
         network.to(settings.device)
         fitted = fit_model(
             network,
@@ -251,18 +261,20 @@ class XSDC(ClassifierMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # t
 
     def fit_predict(self, X: Any, y: Any = None, **facts: Any) -> Array:
         """Fit, and return the class of each point; takes what `fit` takes."""
-        return self.fit(X, y, **facts).labels_
+        return np.asarray(self.fit(X, y, **facts).labels_)
 
     def predict(self, X: Any) -> Array:
         """Class of each point, by the classifier.
 
         For points of the data that was fitted ``labels_`` knows more: what was given of them, and their neighbours.
         """
-        return np.asarray(self.classes_[self._scores(X).argmax(1).cpu().numpy()])
+        codes = self._scores(X).argmax(1).cpu().numpy()
+        return np.asarray(self.classes_[codes])
 
     def predict_proba(self, X: Any) -> Array:
         """Probability of each class in ``classes_``, shape (n, n_clusters_); rows sum to one."""
-        return np.asarray(torch.softmax(self._classifier.sharpness * self._scores(X), dim=1).cpu().numpy())
+        scores = self._scores(X)
+        return np.asarray(torch.softmax(self._classifier.sharpness * scores, dim=1).cpu().numpy())
 
     def transform(self, X: Any) -> Array:
         """Learned features, shape (n, D), of norm one on average."""
@@ -297,7 +309,9 @@ class XSDC(ClassifierMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # t
         if knowledge.n_named:
             raise InvalidInputError("relabel is for clusters that no label names. Set n_clusters, and fit again.")
         number = checks.as_count(n_clusters, name="n_clusters", maximum=knowledge.n)
-        outcome = fitted.relabeled(number, rng=check_random_state(self._seed))
+        choices = Choices()
+        outcome = fitted.relabeled(number, choices=choices, rng=check_random_state(self._seed))
+        self.history_ = {**self.history_, "choices": self.history_["choices"] + choices.made}
         self._take_outcome(outcome)
         return self
 
@@ -307,7 +321,9 @@ class XSDC(ClassifierMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # t
         A module, transformer or callable of the user stays outside; `load` wants it again.
         """
         check_is_fitted(self)
-        write_model(self, path)
+        arrays = {name: getattr(self, name) for name in SAVED_ARRAYS if hasattr(self, name)}
+        facts = {name: getattr(self, name) for name in SAVED_FACTS if hasattr(self, name)}
+        ModelFile(self.get_params(deep=False), self.network_, self._classifier, arrays, facts).write(path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, network: object | None = None) -> XSDC:
@@ -320,13 +336,30 @@ class XSDC(ClassifierMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # t
         network : nn.Module, transformer or callable, optional
             One of the same make, where the model was fitted with it.
         """
-        return read_model(cls, path, network=network)
+        file = ModelFile.read(path, network=network)
+        params = dict(file.params)
+        if isinstance(params.get("cluster_size"), list):  # JSON has no tuples
+            params["cluster_size"] = tuple(params["cluster_size"])
+        model = cls(**params)
+        if network is not None:
+            model.set_params(network=network)
+        for name, value in {**file.arrays, **file.facts}.items():
+            setattr(model, name, value)
+        if hasattr(model, "feature_names_in_"):
+            model.feature_names_in_ = model.feature_names_in_.astype(object)
+        model.network_ = file.network.to(torch.device(model.device))
+        model._classifier = file.classifier.to(model.network_.device)
+        return model
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "network_")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = False
         tags.target_tags.one_d_labels = True
         tags.input_tags.three_d_array = True
+        tags.transformer_tags.preserves_dtype = []  # features have the type that the option dtype says
         return tags
 
     @property
@@ -363,7 +396,8 @@ class XSDC(ClassifierMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # t
         return scaled_features(self.network_, data, self._norm)
 
     def _scores(self, X: Any) -> Tensor:
-        return self._classifier.scores(self._features(X)) if hasattr(self, "_classifier") else self._features(X)
+        Phi = self._features(X)
+        return self._classifier.scores(Phi)
 
     def _validation_set(self, network: Network, knowledge: Knowledge) -> tuple[Tensor, npt.NDArray[np.int64]] | None:
         if not isinstance(self.validation, tuple | list):
@@ -383,6 +417,7 @@ class XSDC(ClassifierMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # t
     def _take(self, fitted: Fitted, choices: Choices, rng: np.random.RandomState) -> None:
         self.network_, self._norm, self._fitted = fitted.network, fitted.norm, fitted
         self._seed = int(rng.randint(2**31))
+        self.n_iter_ = len(fitted.steps)
         self.history_ = {
             "choices": choices.made,
             "steps": fitted.steps,

@@ -7,106 +7,105 @@ import json
 import os
 import tempfile
 import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
-from xsdc import __version__
 from xsdc.core.classifier import Classifier
 from xsdc.errors import InvalidInputError
-from xsdc.networks import load_network, save_network
-
-if TYPE_CHECKING:
-    from xsdc.estimator import XSDC
+from xsdc.networks import Network, load_network, save_network
 
 FORMAT = 1
-ARRAYS = ("labels_", "classes_", "eigenvalues_", "feature_names_in_")
 
 
-def write_model(model: XSDC, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model; an existing file is replaced once the new one is complete."""
-    classifier = model._classifier
-    params, left_out = _plain_params(model)
-    description = {
-        "format": FORMAT,
-        "xsdc": __version__,
-        "params": params,
-        "left_out": left_out,
-        "history": model.history_,
-        "norm": model._norm,
-        "named": model._named,
-        "ridge": classifier.lam,
-        "sharpness": classifier.sharpness,
-        "n_violated_links": model.n_violated_links_,
-        "n_features_in": getattr(model, "n_features_in_", None),
-    }
-    arrays = {name: _storable(getattr(model, name)) for name in ARRAYS if hasattr(model, name)}
-    arrays |= {"W": classifier.W.cpu().numpy(), "b": classifier.b.cpu().numpy()}
-    target = Path(path)
-    partial = target.with_name(target.name + ".partial")
-    with tempfile.TemporaryDirectory() as folder:
-        network = Path(folder) / "network.safetensors"
-        save_network(model.network_, network)
+@dataclass(frozen=True)
+class ModelFile:
+    """What a file holds of a fitted model.
+
+    Attributes
+    ----------
+    params : mapping
+        Options of the estimator that are plain data; the others fall back to their defaults.
+    network : Network
+        The trained network.
+    classifier : Classifier
+        The classifier.
+    arrays : mapping from name to array
+        Labels, names and the like; objects are written as strings.
+    facts : mapping
+        Anything else that is plain data.
+    """
+
+    params: Mapping[str, Any]
+    network: Network
+    classifier: Classifier
+    arrays: Mapping[str, npt.NDArray[Any]]
+    facts: Mapping[str, Any]
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write a file; an existing one is replaced once the new one is complete."""
+        description = {
+            "format": FORMAT,
+            "xsdc": version("xsdc"),
+            "params": plain_items(self.params),
+            "classifier": {"lam": self.classifier.lam, "sharpness": self.classifier.sharpness},
+            "facts": dict(self.facts),
+        }
+        arrays = {name: x.astype(str) if x.dtype == object else x for name, x in self.arrays.items()}
+        weights = {"W": self.classifier.W.cpu().numpy(), "b": self.classifier.b.cpu().numpy()}
+        target = Path(path)
+        partial = target.with_name(target.name + ".partial")
         buffer = io.BytesIO()
-        np.savez_compressed(buffer, allow_pickle=False, **arrays)
-        with zipfile.ZipFile(partial, "w") as file:
+        np.savez_compressed(buffer, allow_pickle=False, **arrays, **weights)
+        with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(partial, "w") as file:
+            network = Path(folder) / "network.safetensors"
+            save_network(self.network, network)
             file.writestr("model.json", json.dumps(description, indent=1, default=_plain))
             file.writestr("arrays.npz", buffer.getvalue())
             file.write(network, network.name)
-    partial.replace(target)
+        partial.replace(target)
 
-
-def read_model(kind: type[XSDC], path: str | os.PathLike[str], *, network: object | None) -> XSDC:
-    """Read a model written by :func:`write_model`."""
-    if not Path(path).is_file():
-        raise InvalidInputError(f"There is no file {path}.")
-    try:
-        with zipfile.ZipFile(path) as file, tempfile.TemporaryDirectory() as folder:
-            description = json.loads(file.read("model.json"))
-            with np.load(io.BytesIO(file.read("arrays.npz")), allow_pickle=False) as stored:
-                arrays = dict(stored)
-            if description.get("format") != FORMAT:
-                raise InvalidInputError(
-                    f"{path} has format {description.get('format')!r}; this release reads format {FORMAT}."
-                )
-            loaded = load_network(Path(file.extract("network.safetensors", folder)), module=network)
-    except (zipfile.BadZipFile, KeyError, json.JSONDecodeError, EOFError, OSError) as error:
-        raise InvalidInputError(f"{path} is not a model saved by xsdc, or it is damaged ({error}).") from error
-    params = description["params"]
-    if isinstance(params.get("cluster_size"), list) and not isinstance(params["cluster_size"][0], list):
-        params["cluster_size"] = tuple(params["cluster_size"])
-    model = kind(**params)
-    if network is not None:
-        model.set_params(network=network)
-    for name in ARRAYS:
-        if name in arrays:
-            setattr(model, name, arrays[name].astype(object) if name == "feature_names_in_" else arrays[name])
-    if description["n_features_in"] is not None:
-        model.n_features_in_ = description["n_features_in"]
-    model.network_, model.n_clusters_ = loaded.to(torch.device(model.device)), len(model.classes_)
-    model.history_ = description["history"]
-    model.n_violated_links_ = description["n_violated_links"]
-    model._norm, model._named = description["norm"], description["named"]
-    W, b = (torch.from_numpy(arrays[name]).to(model.network_.device) for name in ("W", "b"))
-    model._classifier = Classifier(W, b, description["ridge"], description["sharpness"])
-    return model
-
-
-def _plain_params(model: XSDC) -> tuple[dict[str, Any], list[str]]:
-    """Parameters that are plain data, and the names of those that are not and fall back to their defaults."""
-    plain, left_out = {}, []
-    for name, value in model.get_params(deep=False).items():
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], *, network: object | None = None) -> ModelFile:
+        """Read a file, with a network of the same make where it was fitted with the user's own."""
+        if not Path(path).is_file():
+            raise InvalidInputError(f"There is no file {path}.")
         try:
-            plain[name] = json.loads(json.dumps(value))
+            with zipfile.ZipFile(path) as file, tempfile.TemporaryDirectory() as folder:
+                description = json.loads(file.read("model.json"))
+                with np.load(io.BytesIO(file.read("arrays.npz")), allow_pickle=False) as stored:
+                    arrays = dict(stored)
+                extracted = Path(file.extract("network.safetensors", folder))
+                if description["format"] != FORMAT:
+                    raise InvalidInputError(
+                        f"{path} has format {description['format']!r}; this release reads format {FORMAT}."
+                    )
+                loaded = load_network(extracted, module=network)
+            W, b = (torch.from_numpy(arrays.pop(name)) for name in ("W", "b"))
+            classifier = Classifier(W, b, **description["classifier"])
+            return cls(description["params"], loaded, classifier, arrays, description["facts"])
+        except InvalidInputError:
+            raise
+        except (zipfile.BadZipFile, KeyError, TypeError, ValueError, EOFError, OSError) as error:
+            raise InvalidInputError(f"{path} is not a model saved by xsdc, or it is damaged ({error}).") from error
+
+
+def plain_items(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Keep what JSON can hold."""
+    kept = {}
+    for name, value in params.items():
+        try:
+            json.dumps(value, default=_plain)
         except TypeError:
-            left_out.append(name)
-    return plain, left_out
-
-
-def _storable(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    return values.astype(str) if values.dtype == object else values
+            continue
+        kept[name] = value
+    return kept
 
 
 def _plain(value: object) -> object:

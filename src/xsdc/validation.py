@@ -80,13 +80,18 @@ def _is_missing(x: object) -> bool:
 
 def as_labels(y: object, *, n: int) -> np.ndarray[tuple[int, ...], np.dtype[Any]]:
     """Check labels, one per point: numbers, strings, or a mixture with missing values."""
-    labels = column_or_1d(y.detach().cpu().numpy() if isinstance(y, Tensor) else y, warn=True)
+    given = y.detach().cpu().numpy() if isinstance(y, Tensor) else y
+    labels: np.ndarray[tuple[int, ...], np.dtype[Any]] = column_or_1d(given, warn=True)
     if len(labels) != n:
-        raise InvalidInputError(f"y must hold one label per point, {n}; it holds {len(labels)}. Write -1 where unknown.")
+        raise InvalidInputError(
+            f"y must hold one label per point, {n}; it holds {len(labels)}. Write -1 where unknown."
+        )
     if labels.dtype.kind not in "iufbUO":
         raise InvalidInputError(f"y must hold whole numbers or strings; it holds {labels.dtype}.")
     if labels.dtype.kind == "f" and np.isinf(labels).any():
-        raise InvalidInputError("y must hold labels; it holds infinity. Write -1, None or NaN where unknown.")
+        raise InvalidInputError(
+            f"Input y contains infinity or a value too large for {labels.dtype!r}. Write -1, None or NaN where unknown."
+        )
     if labels.dtype.kind == "O":
         known = [x for x in labels if not _is_missing(x)]
         if all(isinstance(x, bool | int | float | np.number) for x in known) and known:

@@ -17,9 +17,9 @@ SWEEPS = 20
 def assign(scores: Floats, constraints: Constraints, *, sizes: tuple[Floats, Floats] | None = None) -> Ints:
     """Give each point the class it scores highest in, among those that what is known allows.
 
-    Points known to be together share their scores. Labels, links and allowed classes are met before sizes; sizes
-    before scores. Cannot-links are met one after the other, which may fail where the classes hardly suffice: such a pair
-    then shares a class (see :func:`violated_links`).
+    Points known to be together share their scores. Labels, must-links and allowed classes are always met, then sizes.
+    Cannot-links are met one after the other, which may fail where the classes hardly suffice: such a pair then shares
+    a class (see :func:`violated_links`).
 
     Parameters
     ----------
@@ -39,14 +39,15 @@ def assign(scores: Floats, constraints: Constraints, *, sizes: tuple[Floats, Flo
     k = scores.shape[1]
     allowed = constraints.allowed[constraints.group_set][:, :k]  # (groups, k)
     finite = np.maximum(scores, scores[np.isfinite(scores)].min(initial=0.0) - 1)
-    total = np.stack([np.bincount(group, finite[:, c]) for c in range(k)], 1)  # (groups, k)
+    total: Floats = np.zeros((len(weight), k))
+    np.add.at(total, group, finite)
     total[~allowed] = -np.inf
-    choice = total.argmax(1)
+    choice: Ints = total.argmax(1)
     if sizes is not None:
         choice = _within_sizes(total, choice, weight, *sizes)
     if constraints.apart.nnz:
         choice = _separated(total, choice, weight, constraints.apart)
-    return choice[group].astype(np.int64)
+    return choice[group]
 
 
 def violated_links(codes: Ints, constraints: Constraints) -> int:

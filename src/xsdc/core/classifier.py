@@ -33,6 +33,10 @@ class Classifier:
     lam: float
     sharpness: float = 1.0
 
+    def to(self, device: torch.device) -> Classifier:
+        """Move the weights to a device."""
+        return replace(self, W=self.W.to(device), b=self.b.to(device))
+
     def scores(self, Phi: Tensor) -> Tensor:
         """Score points, shape (n, k)."""
         return Phi.to(self.W) @ self.W + self.b

@@ -214,13 +214,16 @@ def _leading_eigenvectors(
         values, vectors = torch.linalg.eigh(S)
         return values.flip(0)[:count], vectors.flip(1)[:, :count]
 
-    def product(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        X = torch.from_numpy(np.ascontiguousarray(x).reshape(n, -1)).to(scale)
-        result: npt.NDArray[np.float64] = (scale[:, None] * symmetric_product(M, scale[:, None] * X)).cpu().numpy()
-        return result.reshape(x.shape)
-
     if count >= n:  # Lanczos finds all but one
         return _leading_eigenvectors(M.dense() if isinstance(M, BalancedOperator) else M, scale, count, rng)
+    half = (M + M.T) / 2 if isinstance(M, Tensor) else None  # once, not in each of a thousand products
+
+    def product(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        X = scale[:, None] * torch.from_numpy(np.ascontiguousarray(x).reshape(n, -1)).to(scale)
+        MX = symmetric_product(M, X) if half is None else (half @ X.to(half.dtype)).to(scale)
+        result: npt.NDArray[np.float64] = (scale[:, None] * MX).cpu().numpy()
+        return result.reshape(x.shape)
+
     operator = LinearOperator((n, n), matvec=product, matmat=product, dtype=np.float64)
     values, vectors = eigsh(operator, k=count, which="LA", v0=rng.uniform(-1, 1, n))
     order = np.argsort(-values)

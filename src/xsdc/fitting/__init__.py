@@ -1,4 +1,4 @@
-"""From what a user gave to a fitted model: reading knowledge and options, choosing what is open, training, labelling."""
+"""From what a user gave to a fitted model: knowledge and options, what is open, training, labels."""
 
 from xsdc.fitting.automatic import choose_network
 from xsdc.fitting.choices import Choices

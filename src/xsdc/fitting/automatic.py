@@ -1,6 +1,6 @@
 """Choosing what the user left open, from what the user gave: the network's width, the plan, ridges and sizes.
 
-The numbers were settled on scikit-learn's digits, whole and thinned, and on MNIST; docs/results.md shows what they give.
+The numbers were settled on scikit-learn's digits, whole and thinned; docs/results.md shows what they give.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ TRAINING_RANGE = SIZE_RANGES[1]
 DIMENSIONS_PER_CLASS = (2.5, 5.0)
 TRAINING_DIMENSION = 5.0  # per class
 ENOUGH_TO_HOLD_OUT = 500
+FEWEST_TO_TRAIN = 10
 
 
 def choose_network(spec: NetworkSpec, shape: tuple[int, ...], knowledge: Knowledge, choices: Choices) -> NetworkSpec:
@@ -51,20 +52,21 @@ def choose_plan(settings: Settings, network: Network, knowledge: Knowledge, choi
     kind = "filters on the sphere" if on_sphere else "free parameters"
     supervised = _supervised_steps(settings, network, knowledge, labeled=labeled, on_sphere=on_sphere, choices=choices)
     joint = settings.max_iter
-    if not network.trainable or knowledge.n_clusters == 1:
-        why = "one class: nothing to learn" if network.trainable else "the network has nothing to train"
-        if settings.max_iter == "auto":
-            choices.note("max_iter", 0, why)
+    pointless = _why_pointless(network, knowledge)
+    if pointless and joint in ("auto", 0) and settings.supervised_iter in ("auto", 0):
+        choices.note("max_iter", 0, pointless)
         joint = supervised = 0
     elif joint == "auto":
         joint = 200 if on_sphere else (30 if labeled else 50)
         choices.note("max_iter", joint, f"{kind}, {'some' if labeled else 'no'} labels")
     rates = {}
-    for name, first in (("learning_rate", 0.1 if labeled else 0.2), ("supervised_learning_rate", 0.1)):
+    for name, first in (("learning_rate", 0.15 if labeled else 0.3), ("supervised_learning_rate", 0.15)):
         rate = getattr(settings, name)
         if rate == "auto":
             rate = 2.0**-6 if on_sphere else first
-            meaning = "length of each filter's step" if on_sphere else "share of its norm that the first step moves it"
+            meaning = (
+                "length of each filter's step" if on_sphere else "share of their spread that the first step moves them"
+            )
             if joint if name == "learning_rate" else supervised:
                 choices.note(name, rate, f"{kind}: {meaning}")
         rates[name] = rate
@@ -78,6 +80,15 @@ def choose_plan(settings: Settings, network: Network, knowledge: Knowledge, choi
         patience=settings.patience,
         **rates,
     )
+
+
+def _why_pointless(network: Network, knowledge: Knowledge) -> str | None:
+    if not network.trainable:
+        return "the network has nothing to train"
+    if knowledge.n_clusters == 1:
+        return "one class: nothing to learn"
+    fewest = max(FEWEST_TO_TRAIN, 3 * (knowledge.n_clusters or 1))
+    return f"fewer than {fewest} points, too few to train with" if knowledge.n < fewest else None
 
 
 def _supervised_steps(
@@ -95,7 +106,9 @@ def _supervised_steps(
     return 0
 
 
-def choose_sizes(knowledge: Knowledge, given: ClassSizes | None, choices: Choices) -> tuple[ClassSizes, list[ClassSizes]]:
+def choose_sizes(
+    knowledge: Knowledge, given: ClassSizes | None, choices: Choices
+) -> tuple[ClassSizes, list[ClassSizes]]:
     """Bounds on sizes for training, and those to try for the labels at the end."""
     if given is not None:
         return given, [given]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,8 @@ import torch
 from sklearn.model_selection import train_test_split
 from torch import Tensor
 
-from xsdc.core.classifier import fit_classifier
+from xsdc.core.assignment import violated_links
+from xsdc.core.classifier import Classifier, fit_classifier
 from xsdc.core.feasibility import check_feasible
 from xsdc.core.objective import decompose
 from xsdc.core.rounding import nearest_labels
@@ -24,17 +26,95 @@ from xsdc.fitting.automatic import (
     choose_sizes,
     training_dimension,
 )
+from xsdc.fitting.calibration import calibrate
 from xsdc.fitting.choices import Choices
-from xsdc.fitting.final import MOST_LANDMARKS, Finish, Outcome, choose_landmarks
+from xsdc.fitting.everyone import Bounds, LabelEveryone
 from xsdc.fitting.knowledge import Knowledge
+from xsdc.fitting.landmarks import choose_landmarks
 from xsdc.fitting.settings import Settings, read_sizes
 from xsdc.networks import Network, normalize_features
 from xsdc.training import Batches, Callback, Progress, Trainer
 
 Ints = npt.NDArray[np.int64]
+Auto = Literal["auto"]
+MOST_FITTED = 100_000  # points that the classifier is fitted to
 SAMPLE = 2048  # points by which the ridge is chosen
 SCORED = 5000  # points that take part in a score
 HELD_OUT = 0.2
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was found for the points.
+
+    Attributes
+    ----------
+    knowledge : Knowledge
+        As given, with the number of classes settled.
+    codes : array of int64, shape (n,)
+        Class of each point.
+    classifier : Classifier
+        For new points.
+    eigenvalues : Tensor
+        Leading eigenvalues of the normalised M; none where every point was labeled.
+    violated : int
+        Cannot-linked pairs of groups that share a class.
+    """
+
+    knowledge: Knowledge
+    codes: Ints
+    classifier: Classifier
+    eigenvalues: Tensor
+    violated: int
+
+
+@dataclass(frozen=True)
+class End:
+    """The end of a fit: labels for everyone, a classifier, its calibration.
+
+    Attributes
+    ----------
+    ridge : float or "auto"
+        lambda, of the cost and of the classifier.
+    entropy : float or "median"
+        nu.
+    bounds : Bounds
+        Bounds on sizes.
+    """
+
+    ridge: float | Auto
+    entropy: float | Literal["median"]
+    bounds: Bounds
+
+    def reach(
+        self, Phi: Tensor, knowledge: Knowledge, *, held_out: Ints, choices: Choices, rng: np.random.RandomState
+    ) -> Outcome:
+        """Label, classify and calibrate on normalised features (n, D)."""
+        everyone = LabelEveryone(
+            Phi, ridge=self.ridge, entropy=self.entropy, bounds=self.bounds, choices=choices, rng=rng
+        )
+        knowledge, labelling = everyone.label(knowledge)
+        codes = labelling.codes
+        sample = np.sort(rng.permutation(len(codes))[:MOST_FITTED])
+        classifier = fit_classifier(
+            decompose(Phi[torch.from_numpy(sample)]),
+            torch.from_numpy(codes[sample]),
+            n_classes=len(knowledge.names),
+            lam=None if self.ridge == "auto" else self.ridge,
+        )
+        if self.ridge == "auto":
+            choices.note("ridge of the classifier", classifier.lam, "least squared error on points left out")
+        classifier = calibrate(
+            classifier, Phi, knowledge, labelling, held_out=held_out, entropy=self.entropy, choices=choices, rng=rng
+        )
+        violated = violated_links(codes, knowledge.constraints)
+        if violated:
+            warnings.warn(
+                f"{violated} cannot-links could not be met with {len(knowledge.names)} classes.",
+                UserWarning,
+                stacklevel=4,
+            )
+        return Outcome(knowledge, codes, classifier, labelling.eigenvalues, violated)
 
 
 @dataclass(frozen=True)
@@ -51,8 +131,8 @@ class Fitted:
         Normalised features of the data.
     outcome : Outcome
         Classes and classifier.
-    finish : Finish
-        How they were found; asked again for another number of classes.
+    end : End
+        How they were found; reached again for another number of classes.
     steps : list of dict
         Account of the training.
     stopped : str
@@ -65,17 +145,20 @@ class Fitted:
     norm: float
     features: Tensor
     outcome: Outcome
-    finish: Finish
+    end: End
     steps: list[dict[str, Any]]
     stopped: str
     best_iteration: int
 
-    def relabeled(self, n_clusters: int, *, rng: np.random.RandomState) -> Outcome:
-        """Label anew with another number of classes."""
+    def relabeled(self, n_clusters: int, *, choices: Choices, rng: np.random.RandomState) -> Outcome:
+        """Label anew with another number of classes, within the user's bounds where there are any."""
         knowledge = self.outcome.knowledge.with_clusters(n_clusters)
-        bounds = [ClassSizes(np.zeros(1), np.ones(1))] if not self.finish.given_sizes else self.finish.bounds
-        finish = replace(self.finish, bounds=bounds)
-        return finish.run(self.features, knowledge, np.empty(0, dtype=np.int64), rng)
+        end = self.end
+        if end.bounds.given:
+            end.bounds.ways[0].check(knowledge.constraints, n_classes=n_clusters, names=knowledge.names)
+        else:
+            end = replace(end, bounds=Bounds(choose_sizes(knowledge, None, choices)[1], given=False))
+        return end.reach(self.features, knowledge, held_out=np.empty(0, dtype=np.int64), choices=choices, rng=rng)
 
 
 def fit_model(
@@ -117,27 +200,29 @@ def fit_model(
     held_out = np.empty(0, dtype=np.int64)
     if validation is None:
         held_out = _hold_out(knowledge, settings, choices, rng)
+    if len(held_out):
+        validation = (data[torch.from_numpy(held_out)], knowledge.codes[held_out])
     trainer = _make_trainer(
         network,
         data,
         knowledge.hiding(held_out) if len(held_out) else knowledge,
         settings,
+        points=np.setdiff1d(np.arange(knowledge.n), held_out),
         sizes=training_sizes,
-        held=(data[torch.from_numpy(held_out)], knowledge.codes[held_out]) if len(held_out) else validation,
+        held=validation,
         choices=choices,
         rng=rng,
         generator=generator,
     )
     trainer.run()
     Phi, norm = _normalised(network.features(data))
-    finish = Finish(settings.ridge, settings.entropy, bounds, given is not None, choices)
-    outcome = finish.run(Phi, knowledge, held_out, rng)
+    end = End(settings.ridge, settings.entropy, Bounds(bounds, given=given is not None))
     return Fitted(
         network=network,
         norm=norm,
         features=Phi,
-        outcome=outcome,
-        finish=finish,
+        outcome=end.reach(Phi, knowledge, held_out=held_out, choices=choices, rng=rng),
+        end=end,
         steps=trainer.history,
         stopped=_why_stopped(trainer),
         best_iteration=trainer.best_iteration if trainer.best_score is not None else trainer.iteration,
@@ -152,7 +237,7 @@ def scaled_features(network: Network, data: Tensor, norm: float) -> Tensor:
 def _refuse_impossible(sizes: ClassSizes, knowledge: Knowledge, rng: np.random.RandomState) -> None:
     """Raise before training where the bounds that the user gave cannot be met."""
     sizes.check(knowledge.constraints, n_classes=knowledge.n_clusters, names=knowledge.names)
-    constraints = knowledge.constraints.restricted(choose_landmarks(knowledge, MOST_LANDMARKS, rng))
+    constraints = knowledge.constraints.restricted(choose_landmarks(knowledge, rng))
     known = constraints.entries()
     size = sizes.among(constraints, known)
     check_feasible(known, *(torch.as_tensor(x) * constraints.n for x in (size.minimum, size.maximum)), cap=None)
@@ -164,6 +249,7 @@ def _make_trainer(
     knowledge: Knowledge,
     settings: Settings,
     *,
+    points: Ints,
     sizes: ClassSizes,
     held: tuple[Tensor, Ints] | None,
     choices: Choices,
@@ -172,7 +258,8 @@ def _make_trainer(
 ) -> Trainer:
     plan = choose_plan(settings, network, knowledge, choices)
     classes = torch.from_numpy(knowledge.constraints.classes)
-    sample = torch.from_numpy(rng.permutation(knowledge.n)[:SAMPLE]).sort().values
+    seen = torch.from_numpy(points)
+    sample = torch.from_numpy(rng.permutation(points)[:SAMPLE]).sort().values
     dimension = training_dimension(knowledge.n_clusters, len(sample), network.n_features)
     if settings.ridge == "auto" and plan.total:
         choices.note(
@@ -187,7 +274,7 @@ def _make_trainer(
             return settings.ridge
         return decompose(_normalised(network.features(data[sample]))[0]).ridge_for_dimension(dimension)
 
-    def score(network: Network, lam: float) -> float:
+    def score(network: Network, _lam: float) -> float:
         assert held is not None  # noqa: S101  a score is only taken where there is a validation set
         labeled = torch.from_numpy(np.flatnonzero(knowledge.codes >= 0))
         both = torch.unique(torch.cat([labeled[:SCORED], sample]))
@@ -204,8 +291,8 @@ def _make_trainer(
         data,
         constraints=knowledge.constraints,
         batches=Batches(
-            (classes >= 0).nonzero().flatten(),
-            (classes < 0).nonzero().flatten(),
+            seen[classes[seen] >= 0],
+            seen[classes[seen] < 0],
             settings.labeled_batch_size,
             settings.batch_size,
             copies=settings.copies,
@@ -238,7 +325,9 @@ def _hold_out(knowledge: Knowledge, settings: Settings, choices: Choices, rng: n
                     " validation to a fraction of them, or to a pair (X, y)."
                 )
             choices.note(
-                "validation", None, f"fewer than {ENOUGH_TO_HOLD_OUT} labels or fewer than ten of a class: all of them train"
+                "validation",
+                None,
+                f"fewer than {ENOUGH_TO_HOLD_OUT} labels or fewer than ten of a class: all of them train",
             )
             return none
         share = HELD_OUT
@@ -260,8 +349,8 @@ def _callbacks(settings: Settings) -> list[Callback]:
 
 
 def _why_stopped(trainer: Trainer) -> str:
-    if trainer.interrupted:
-        return "interrupted"
+    if trainer.interrupted or trainer.diverged:
+        return "interrupted" if trainer.interrupted else "features lost their meaning"
     return "all steps made" if trainer.iteration >= trainer.plan.total else "no better score"
 
 
@@ -270,6 +359,3 @@ def _normalised(Phi: Tensor) -> tuple[Tensor, float]:
     norm = float(torch.linalg.vector_norm(Phi - Phi.mean(1, keepdim=True), dim=1).mean())
     norm = norm if norm > 0 else 1.0
     return normalize_features(Phi, norm=norm)[0], norm
-
-
-

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ class Knowledge:
     constraints: Constraints
     n_clusters: int | None
     n_named: int
-    facts: Mapping[str, Any]
+    facts: Mapping[str, Any] = field(repr=False)
 
     @property
     def n(self) -> int:
@@ -104,7 +105,7 @@ def read_knowledge(
     codes[known] = [code_of[name] for name in labels[known].tolist()]
     k = _count_classes(n_clusters, len(named), n=n)
     names = named if k is None else extend_names(named, k)
-    facts = {
+    facts: dict[str, Any] = {
         "must_link": must_link,
         "cannot_link": cannot_link,
         "allowed": {point: [code_of[name] for name in some] for point, some in choices.items()},
@@ -123,7 +124,8 @@ def extend_names(named: Names, k: int) -> Names:
         return np.arange(k)
     if named.dtype.kind in "iuf":
         return np.concatenate([named, named.max() + 1 + np.arange(missing)])
-    taken, fresh, number = set(named.tolist()), [], 0
+    taken, number = set(named.tolist()), 0
+    fresh: list[str] = []
     while len(fresh) < missing:
         number += 1
         fresh += [] if f"cluster {number}" in taken else [f"cluster {number}"]
@@ -157,7 +159,9 @@ def _read_choices(allowed_labels: Mapping[int, Iterable[Any]] | None) -> dict[in
             f"allowed_labels must give a list of labels for each point; point {wrong[0]!r} has"
             f" {allowed_labels[wrong[0]]!r}."
         )
-    return {point: [x.item() if isinstance(x, np.generic) else x for x in some] for point, some in allowed_labels.items()}
+    return {
+        point: [x.item() if isinstance(x, np.generic) else x for x in some] for point, some in allowed_labels.items()
+    }
 
 
 def _sorted_names(names: list[Any], labels: Names) -> Names:
@@ -184,5 +188,9 @@ def _count_classes(n_clusters: int | None, n_named: int, *, n: int) -> int | Non
     if k > n:
         raise InvalidInputError(f"n_clusters must be at most the number of points, {n}; it is {k}.")
     if k < n_named:
-        raise InvalidInputError(f"n_clusters is {k}, but the labels given name {n_named} classes. Raise it, or leave it out.")
-    return k
+        warnings.warn(
+            f"n_clusters is {k}, but the labels given name {n_named} classes; there will be {n_named}.",
+            UserWarning,
+            stacklevel=4,
+        )
+    return max(k, n_named)

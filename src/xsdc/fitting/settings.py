@@ -44,7 +44,7 @@ class Settings:
     patience: int | None
     evaluate_every: int
     device: torch.device
-    dtype: torch.dtype
+    dtype: torch.dtype | Auto
     callbacks: tuple[Callback, ...]
     progress: bool | Auto
 
@@ -78,12 +78,12 @@ def read_settings(
     if copies > 1 and augment is None:
         raise InvalidInputError(f"copies is {copies}, but there is no augmentation to make them differ. Set it, or 1.")
     if not isinstance(entropy, str) or entropy != "median":
-        entropy = validation.as_positive(entropy, name="entropy")  # type: ignore[arg-type]
+        entropy = validation.as_positive(entropy, name="entropy")
     found = resolve_labeler(labeler)
     if labeler == "balancing":
         found = Balancing(nu=entropy)
-    if dtype not in DTYPES:
-        raise InvalidInputError(f"dtype must be one of {', '.join(DTYPES)}; it is {dtype!r}.")
+    if dtype not in DTYPES and dtype != "auto":
+        raise InvalidInputError(f"dtype must be auto, {' or '.join(DTYPES)}; it is {dtype!r}.")
     if progress not in (True, False, "auto"):
         raise InvalidInputError(f'progress must be true, false or "auto"; it is {progress!r}.')
     return Settings(
@@ -104,7 +104,7 @@ def read_settings(
         patience=None if patience is None else validation.as_count(patience, name="patience"),
         evaluate_every=validation.as_count(evaluate_every, name="evaluate_every"),
         device=_device(device),
-        dtype=DTYPES[dtype],
+        dtype="auto" if dtype == "auto" else DTYPES[dtype],
         callbacks=_callbacks(callbacks),
         progress=progress,
     )
@@ -127,8 +127,8 @@ def read_sizes(cluster_size: ClusterSize, names: Sequence[Any], n_clusters: int 
             return None
         if cluster_size != "equal":
             raise InvalidInputError(
-                'cluster_size must be "auto", "equal", a pair (minimum, maximum) of fractions, or one pair per class; it'
-                f" is {cluster_size!r}."
+                'cluster_size must be "auto", "equal", a pair (minimum, maximum) of fractions, or one pair per class;'
+                f" it is {cluster_size!r}."
             )
         if n_clusters is None:
             raise InvalidInputError('cluster_size="equal" needs to know how many: set n_clusters, or give labels.')
@@ -148,7 +148,9 @@ def read_sizes(cluster_size: ClusterSize, names: Sequence[Any], n_clusters: int 
         )
     if n_clusters is None or len(bounds) != n_clusters:
         count = "an open number of" if n_clusters is None else str(n_clusters)
-        raise InvalidInputError(f"cluster_size holds {len(bounds)} pairs, but there are {count} classes; give one each.")
+        raise InvalidInputError(
+            f"cluster_size holds {len(bounds)} pairs, but there are {count} classes; give one each."
+        )
     return ClassSizes(bounds[:, 0], bounds[:, 1])
 
 
@@ -167,13 +169,13 @@ def _sizes_by_name(given: Mapping[Any, Any], names: Sequence[Any], n_clusters: i
 def _count_or_auto(value: int | Auto, name: str) -> int | Auto:
     if isinstance(value, str) and value == "auto":
         return "auto"
-    return validation.as_count(value, name=name, minimum=0)  # type: ignore[arg-type]
+    return validation.as_count(value, name=name, minimum=0)
 
 
 def _number_or_auto(value: float | Auto, name: str) -> float | Auto:
     if isinstance(value, str) and value == "auto":
         return "auto"
-    return validation.as_positive(value, name=name)  # type: ignore[arg-type]
+    return validation.as_positive(value, name=name)
 
 
 def _validation(value: Any, patience: int | None) -> float | tuple[Any, Any] | Auto | None:
@@ -208,5 +210,7 @@ def _device(device: str | torch.device) -> torch.device:
 def _callbacks(callbacks: Sequence[Callback]) -> tuple[Callback, ...]:
     wrong = [callback for callback in callbacks if not isinstance(callback, Callback)]
     if wrong:
-        raise InvalidInputError(f"callbacks must be objects of xsdc.training.Callback; one is {type(wrong[0]).__name__}.")
+        raise InvalidInputError(
+            f"callbacks must be objects of xsdc.training.Callback; one is {type(wrong[0]).__name__}."
+        )
     return tuple(callbacks)

@@ -18,7 +18,7 @@ def is_image_array(X: object) -> bool:
     ndim = getattr(X, "ndim", None)
     if ndim is None:
         try:
-            ndim = np.ndim(X)  # type: ignore[arg-type]
+            ndim = np.asarray(X).ndim
         except ValueError:  # lists of unequal lengths: no array at all, which the reader of vectors explains
             return False
     return ndim in (3, 4)

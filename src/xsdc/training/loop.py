@@ -15,9 +15,9 @@ from torch.optim import Optimizer
 from xsdc import validation
 from xsdc.core.constraints import Constraints
 from xsdc.core.sizes import ClassSizes
-from xsdc.errors import InvalidInputError
+from xsdc.errors import DivergedError, InvalidInputError, NotConvergedWarning
 from xsdc.labelers import Labeler
-from xsdc.networks import Network, SphereStep, make_steps
+from xsdc.networks import Network, SphereStep, group_parameters, make_steps
 from xsdc.training.batches import Augment, Batches
 from xsdc.training.callbacks import Callback
 from xsdc.training.step import batch_features, batch_objective
@@ -38,7 +38,8 @@ class Plan:
         Length of step in each stage: of a filter on the sphere, or of the first step relative to the filters (see
         ``relative``).
     supervised_relative, relative : bool
-        Whether the rate of a stage says, for free parameters, by what share of their norm its first step moves them.
+        Whether the rate of a stage says, for free parameters, by what share of their norm its first step moves them;
+        of their spread, where they are filters in the space of the data.
     filter_penalty : float
         zeta.
     rechoose_every : int
@@ -139,14 +140,21 @@ class Trainer:
         self.history: list[dict[str, Any]] = []
         self.best_score: float | None = None
         self.best_iteration = 0
-        self.interrupted = False
+        self.interrupted = self.diverged = False
+        self._first_state = _copied(network)
         self._best_state: dict[str, Tensor] | None = None
         self._evaluations_since_best = 0
 
     def run(self) -> None:
         """Make the steps that are left, then put the best state back.
 
-        Ctrl-C ends training early: the best state so far is put back and a warning tells of it.
+        Ctrl-C ends training early, and so do features that have lost all meaning: the best state so far is put back,
+        in the second case the first one where none was scored, and a warning tells of it.
+
+        Raises
+        ------
+        DivergedError
+            Where the features mean nothing from the start.
         """
         for callback in self.callbacks:
             callback.on_start(self)
@@ -161,6 +169,17 @@ class Trainer:
                 f"Training was interrupted after {self.iteration} of {self.plan.total} steps; the best state so far is"
                 " kept.",
                 UserWarning,
+                stacklevel=2,
+            )
+        except DivergedError as error:
+            if self.iteration == 0:
+                raise
+            self.diverged = True
+            self._best_state = self._best_state or self._first_state
+            warnings.warn(
+                f"Training came to a bad end after {self.iteration} of {self.plan.total} steps; an earlier state is"
+                f" kept. {error}",
+                NotConvergedWarning,
                 stacklevel=2,
             )
         finally:
@@ -209,7 +228,8 @@ class Trainer:
                 if group["on_sphere"] or not relative:
                     group["lr"] = rate
                     continue
-                norms = [(p.detach().norm(), p.grad.norm()) for p in group["params"] if p.grad is not None]
+                moved = [p for p in group["params"] if p.grad is not None]
+                norms = [(_extent(p.detach(), centred=group["centred"]), p.grad.norm()) for p in moved]
                 size = sum(float(p) ** 2 for p, _ in norms) ** 0.5
                 slope = sum(float(g) ** 2 for _, g in norms) ** 0.5
                 group["lr"] = rate * size / slope if slope > 0 else 0.0
@@ -240,6 +260,7 @@ class Trainer:
             "history": copy.deepcopy(self.history),
             "best": (self.best_score, self.best_iteration, self._evaluations_since_best),
             "best_state": copy.deepcopy(self._best_state),
+            "first_state": copy.deepcopy(self._first_state),
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -252,15 +273,25 @@ class Trainer:
         self.history = copy.deepcopy(state["history"])
         self.best_score, self.best_iteration, self._evaluations_since_best = state["best"]
         self._best_state = copy.deepcopy(state["best_state"])
+        self._first_state = copy.deepcopy(state["first_state"])
 
 
 def _make_optimizers(network: Network, plan: Plan) -> list[Optimizer]:
     """Make one optimizer for each kind of parameter, marked by whether its rate is a length on the sphere."""
     optimizers = make_steps(network, lr=1.0, zeta=plan.filter_penalty)
+    free_filters = group_parameters(network).penalised
     for optimizer in optimizers:
         for group in optimizer.param_groups:
             group["on_sphere"] = isinstance(optimizer, SphereStep)
+            group["centred"] = any(p is V for p in group["params"] for V in free_filters)
     return optimizers
+
+
+def _extent(p: Tensor, *, centred: bool) -> float:
+    """Size of a parameter; of filters in the space of the data their spread, for zero means nothing there."""
+    if centred and len(p) > 1:
+        return float((p - p.mean(0)).norm())
+    return float(p.norm())
 
 
 def _copied(module: nn.Module) -> dict[str, Tensor]:

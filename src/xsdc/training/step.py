@@ -9,7 +9,7 @@ from xsdc.core.constraints import Constraints
 from xsdc.core.objective import decompose, trace_objective
 from xsdc.core.operators import LabelEquivalence
 from xsdc.core.sizes import ClassSizes
-from xsdc.errors import InvalidInputError
+from xsdc.errors import DivergedError
 from xsdc.labelers import Labeler
 from xsdc.networks import Network, normalize_features
 from xsdc.training.batches import Augment, Batch
@@ -27,8 +27,10 @@ def batch_features(
         if not len(part):
             continue
         Phi = network(part)
-        if not bool(Phi.isfinite().all()):
-            raise InvalidInputError("The features are not finite. Lower the learning rate, or check the network.")
+        if not bool(Phi.detach().isfinite().all()):
+            raise DivergedError("The features are not finite. Lower the learning rate, or check the network.")
+        if not float((Phi.detach() - Phi.detach().mean(1, keepdim=True)).norm()) > 0:
+            raise DivergedError("Every feature vector is constant. Lower the learning rate, or check the network.")
         parts.append(normalize_features(Phi)[0])
     return torch.cat(parts)
 

@@ -1,0 +1,113 @@
+"""Probabilities that mean what they say: how sharp they are is fitted to labels that the classifier has not seen."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from xsdc.core.classifier import Classifier, fit_classifier
+from xsdc.core.judging import Judge, indicators
+from xsdc.core.labelling import Labelling, label_points
+from xsdc.core.objective import decompose
+from xsdc.fitting.choices import Choices
+from xsdc.fitting.knowledge import Knowledge
+from xsdc.fitting.landmarks import choose_landmarks
+
+Ints = npt.NDArray[np.int64]
+MOST_POINTS = 2000
+ENOUGH = 20  # labels
+FOLDS = 5
+
+
+def calibrate(
+    classifier: Classifier,
+    Phi: Tensor,
+    knowledge: Knowledge,
+    labelling: Labelling,
+    *,
+    held_out: Ints,
+    entropy: float | Literal["median"],
+    choices: Choices,
+    rng: np.random.RandomState,
+) -> Classifier:
+    """Choose the sharpness of a classifier's probabilities.
+
+    Labels that training did not see tell most honestly. Otherwise, with enough labels, a fifth of them at a time is
+    hidden from the labelling and the classifier, though not from the features. With fewer, the classes found
+    must do, each point left out of its own prediction.
+
+    Parameters
+    ----------
+    classifier : Classifier
+        To be calibrated.
+    Phi : Tensor, shape (n, D)
+        Features of all points.
+    knowledge : Knowledge
+        What is known of them.
+    labelling : Labelling
+        Classes found for them.
+    held_out : array of int
+        Points whose labels training did not see.
+    entropy : float or "median"
+        nu of the labelling.
+    choices : Choices
+        Where the choice is written down.
+    rng : RandomState
+        Source of randomness.
+    """
+    given = np.flatnonzero(knowledge.codes >= 0)
+    if max(len(held_out), len(given)) < ENOUGH:
+        points = choose_landmarks(knowledge, rng, most=MOST_POINTS)
+        truth = labelling.codes[points]
+        judge = Judge(decompose(Phi[torch.from_numpy(points)]), classifier.lam)
+        scores = torch.from_numpy(judge.scores(indicators(truth, len(classifier.b))))
+        why = "too few labels to hide any: the classes found, each point left out of its own prediction"
+    else:
+        if len(held_out) >= ENOUGH:
+            folds, why = [held_out], f"{len(held_out)} labels held out of training"
+        else:
+            given = rng.permutation(given)[: MOST_POINTS // 2]
+            folds, why = np.array_split(given, FOLDS), f"{len(given)} labels, hidden a fifth at a time"
+        truth = np.concatenate([knowledge.codes[fold] for fold in folds])
+        scores = torch.cat(
+            [_blind_scores(fold, classifier, Phi, knowledge, labelling, entropy=entropy, rng=rng) for fold in folds]
+        )
+    calibrated = classifier.calibrated(scores.cpu(), torch.from_numpy(truth))
+    choices.note("sharpness of probabilities", calibrated.sharpness, f"most likely for {why}")
+    return calibrated
+
+
+def _blind_scores(
+    hidden: Ints,
+    classifier: Classifier,
+    Phi: Tensor,
+    knowledge: Knowledge,
+    labelling: Labelling,
+    *,
+    entropy: float | Literal["median"],
+    rng: np.random.RandomState,
+) -> Tensor:
+    """Scores of some labeled points by a classifier made without their labels, on the same features."""
+    blind = knowledge.hiding(hidden)
+    others = np.setdiff1d(choose_landmarks(blind, rng, most=MOST_POINTS), hidden)
+    codes = knowledge.constraints.classes[others]
+    if (codes < 0).any():
+        points = np.concatenate([others, hidden])
+        spectrum = decompose(Phi[torch.from_numpy(points)])
+        (found,) = label_points(
+            spectrum,
+            blind.constraints.restricted(points),
+            n_clusters=len(classifier.b),
+            candidates=[labelling.candidate],
+            judge=Judge(spectrum, labelling.candidate.lam),
+            nu=entropy,
+            rng=rng,
+        )
+        codes = found.codes[: len(others)]
+    spectrum = decompose(Phi[torch.from_numpy(others)])
+    other = fit_classifier(spectrum, torch.from_numpy(codes), n_classes=len(classifier.b), lam=classifier.lam)
+    return other.scores(Phi[torch.from_numpy(hidden)])
