@@ -9,7 +9,13 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 import torch
-from sklearn.base import BaseEstimator, ClassifierMixin, ClusterMixin, TransformerMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
 from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -44,7 +50,7 @@ SAVED_ARRAYS = ("labels_", "classes_", "eigenvalues_", "feature_names_in_")
 SAVED_FACTS = ("history_", "n_clusters_", "n_iter_", "n_violated_links_", "n_features_in_", "_norm", "_named")
 
 
-class XSDC(ClassifierMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Cluster or classify with no labels, some, or all, learning the representation along with the grouping.
 
     X-Supervised Discriminative Clustering (Jones, Roulet and Harchaoui, 2022). A network maps points to features on

@@ -7,13 +7,13 @@ import sys
 
 import torch
 
-from benchmarks import core, measure, training
+from benchmarks import core, training
 from benchmarks.networks import drawn_images
 
 
 def test_core_prints_and_writes(tmp_path, monkeypatch, capsys):
     page = tmp_path / "page.md"
-    page.write_text(f"a\n{measure.START}\nold\n{measure.END}\nb\n", encoding="utf-8")
+    page.write_text("a\n<!-- benchmark:start -->\nold\n<!-- benchmark:end -->\nb\n", encoding="utf-8")
     arguments = ["core", "--quick", "--docs", str(page), "--json", str(tmp_path / "core.json")]
     monkeypatch.setattr(sys, "argv", arguments)
     core.main()

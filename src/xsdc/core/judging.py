@@ -40,6 +40,11 @@ class Judge:
         left_out: Floats = (fitted - self.leverage * Y) / np.maximum(1 - self.leverage, 1e-12)
         return left_out
 
+    def margin(self, codes: Ints) -> float:
+        """Mean margin of a grouping, 0 to k - 1; the part of its merit that sizes have no say in."""
+        k = int(codes.max()) + 1
+        return mean_margin(codes, self.scores(indicators(codes, k))) if k > 1 else 0.0
+
     def merit(self, codes: Ints) -> float:
         """Merit of a grouping, 0 to k - 1."""
         return merit(codes, self.scores(indicators(codes, int(codes.max()) + 1)))
@@ -57,14 +62,18 @@ def merit(codes: Ints, scores: Floats) -> float:
     """
     if scores.shape[1] < 2:
         return 0.0
+    return _mutual_information(codes, scores.argmax(1), scores.shape[1]) + mean_margin(codes, scores)
+
+
+def mean_margin(codes: Ints, scores: Floats) -> float:
+    """Mean over the groups of the mean margin by which a point's own group wins."""
     rows = np.arange(len(codes))
     own = scores[rows, codes]
     others = scores.copy()
     others[rows, codes] = -np.inf
-    margin = own - others.max(1)
     sizes = np.bincount(codes, minlength=scores.shape[1])
-    by_group = np.bincount(codes, margin, minlength=scores.shape[1])[sizes > 0] / sizes[sizes > 0]
-    return _mutual_information(codes, scores.argmax(1), scores.shape[1]) + float(by_group.mean())
+    totals = np.bincount(codes, own - others.max(1), minlength=scores.shape[1])
+    return float((totals[sizes > 0] / sizes[sizes > 0]).mean())
 
 
 def _mutual_information(codes: Ints, predicted: Ints, k: int) -> float:

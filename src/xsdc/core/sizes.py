@@ -50,7 +50,8 @@ class ClassSizes:
     @classmethod
     def around(cls, k: int, low: float, high: float) -> ClassSizes:
         """Bound every class by multiples of the equal share 1/k."""
-        return cls(np.full(k, min(low, 1.0) / k), np.full(k, min(high / k, 1.0)))
+        least = min(low, 1.0) / k
+        return cls(np.full(k, least), np.full(k, min(high / k, 1 - (k - 1) * least)))
 
     def check(self, constraints: Constraints, *, n_classes: int | None, names: npt.NDArray[np.object_]) -> None:
         """Raise `InfeasibleError` where the classes or the labels given cannot meet the bounds.
@@ -93,7 +94,7 @@ class ClassSizes:
         if over.size:
             c = over[0]
             raise InfeasibleError(
-                f"{given[c]} points are labeled {names[c]!r}, but cluster_size allows at most {hi[c]:.4g} of"
+                f"{given[c]} points are labeled {names.tolist()[c]!r}, but cluster_size allows at most {hi[c]:.4g} of"
                 f" {constraints.n}. Raise the maximum.",
                 rows=np.flatnonzero(constraints.classes == c).tolist(),
             )

@@ -142,7 +142,7 @@ def _around(knowledge: Knowledge, low: float, high: float) -> ClassSizes:
 
 def training_dimension(n_clusters: int | None, n: int, n_features: int) -> float:
     """Effective dimension at which the features are trained."""
-    return min(TRAINING_DIMENSION * (n_clusters or 10), n / 4, 0.75 * n_features)
+    return min(TRAINING_DIMENSION * (n_clusters or 10), n / 4, 0.94 * n_features)
 
 
 def choose_candidates(
@@ -155,9 +155,14 @@ def choose_candidates(
     dimensions = [per_class * k for per_class in DIMENSIONS_PER_CLASS]
     if not (knowledge.constraints.classes >= 0).any():
         dimensions.append(n / 15)  # finer, where no label can be led astray by it
-    limits = min(n / 4, 0.9 * max(len(spectrum.s), 1))
-    lams = {round(spectrum.ridge_for_dimension(min(dimension, limits)), 12) for dimension in dimensions}
-    return [Candidate(lam, bound) for lam in sorted(lams, reverse=True) for bound in bounds]
+    most = min(n / 4, 0.9 * max(len(spectrum.s), 1))
+
+    def ridges(dimensions: list[float]) -> list[float]:
+        return sorted({spectrum.ridge_for_dimension(min(dimension, most)) for dimension in dimensions}, reverse=True)
+
+    # With as few directions as k groups span, bounds hardly matter; k - 1 is what separated groups need.
+    coarse = [Candidate(lam, bounds[len(bounds) // 2]) for lam in ridges([max(k - 1, 1), k])]
+    return coarse + [Candidate(lam, bound) for lam in ridges(dimensions) for bound in bounds]
 
 
 def judging_dimension(n_clusters: int, spectrum: Spectrum) -> float:

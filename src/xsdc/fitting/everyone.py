@@ -23,7 +23,6 @@ from xsdc.errors import InfeasibleError
 from xsdc.fitting.automatic import choose_candidates, describe_sizes, judging_dimension
 from xsdc.fitting.choices import Choices
 from xsdc.fitting.knowledge import Knowledge
-from xsdc.fitting.landmarks import choose_landmarks
 
 Ints = npt.NDArray[np.int64]
 Counts = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
@@ -59,6 +58,11 @@ class Bounds:
         return np.floor(bound.minimum * n + 1e-9), np.ceil(bound.maximum * n - 1e-9)
 
 
+def make_judge(spectrum: Spectrum, n_clusters: int) -> Judge:
+    """Make a judge of groupings into some number of classes."""
+    return Judge(spectrum, spectrum.ridge_for_dimension(judging_dimension(n_clusters, spectrum)))
+
+
 class LabelEveryone:
     """Labels all points: some of them by the matrix of all pairs, the others by the nearest of those.
 
@@ -66,6 +70,8 @@ class LabelEveryone:
     ----------
     Phi : Tensor, shape (n, D)
         Normalised features.
+    landmarks : array of int
+        Points of which a matrix of all pairs is formed.
     ridge : float or "auto"
         lambda of the cost.
     entropy : float or "median"
@@ -82,28 +88,29 @@ class LabelEveryone:
         self,
         Phi: Tensor,
         *,
+        landmarks: Ints,
         ridge: float | Literal["auto"],
         entropy: float | Literal["median"],
         bounds: Bounds,
         choices: Choices,
         rng: np.random.RandomState,
     ) -> None:
-        self.Phi, self.ridge, self.entropy, self.bounds = Phi, ridge, entropy, bounds
+        self.Phi, self.landmarks = Phi, landmarks
+        self.ridge, self.entropy, self.bounds = ridge, entropy, bounds
         self.choices, self.rng = choices, rng
 
     def label(self, knowledge: Knowledge) -> tuple[Knowledge, Labelling]:
         """Give every point a class; settle the number of classes, where it is open."""
-        landmarks = choose_landmarks(knowledge, self.rng)
-        spectrum = decompose(self.Phi[torch.from_numpy(landmarks)])
+        spectrum = decompose(self.Phi[torch.from_numpy(self.landmarks)])
         if knowledge.n_clusters is None:
-            knowledge = knowledge.with_clusters(self._suggest_number(spectrum, knowledge, landmarks))
-        best = self._label_landmarks(spectrum, knowledge, landmarks)
-        if len(landmarks) < knowledge.n:
-            best = replace(best, codes=self._extend(knowledge, landmarks, best.codes))
+            knowledge = knowledge.with_clusters(self._suggest_number(spectrum, knowledge))
+        best = self._label_landmarks(spectrum, knowledge)
+        if len(self.landmarks) < knowledge.n:
+            best = replace(best, codes=self._extend(knowledge, best.codes))
         return knowledge, best
 
-    def _suggest_number(self, spectrum: Spectrum, knowledge: Knowledge, landmarks: Ints) -> int:
-        constraints = knowledge.constraints.restricted(landmarks)
+    def _suggest_number(self, spectrum: Spectrum, knowledge: Knowledge) -> int:
+        constraints = knowledge.constraints.restricted(self.landmarks)
         known = constraints.entries()
         bound = self.bounds.ways[0]
         way = choose_candidates(spectrum, knowledge, self.ridge, [bound])[0]
@@ -116,14 +123,14 @@ class LabelEveryone:
         self.choices.note("n_clusters", number, why)
         return number
 
-    def _label_landmarks(self, spectrum: Spectrum, knowledge: Knowledge, landmarks: Ints) -> Labelling:
+    def _label_landmarks(self, spectrum: Spectrum, knowledge: Knowledge) -> Labelling:
         k = knowledge.n_clusters or 1
         bounds = self.bounds.for_classes(k)
-        constraints = knowledge.constraints.restricted(landmarks)
+        constraints = knowledge.constraints.restricted(self.landmarks)
         if (constraints.classes >= 0).all():
             return Labelling(constraints.classes, Candidate(1.0, bounds.ways[0]), 0.0, torch.empty(0))
         candidates = choose_candidates(spectrum, knowledge, self.ridge, bounds.ways)
-        judge = Judge(spectrum, spectrum.ridge_for_dimension(judging_dimension(k, spectrum)))
+        judge = make_judge(spectrum, k)
         found, infeasible = [], None
         for way in candidates:
             try:
@@ -134,7 +141,7 @@ class LabelEveryone:
                     candidates=[way],
                     judge=judge,
                     nu=self.entropy,
-                    sizes=bounds.counts(len(landmarks)),
+                    sizes=bounds.counts(len(self.landmarks)),
                     rng=self.rng,
                 )
             except InfeasibleError as error:  # one of our own bounds may be too tight for the links given
@@ -171,11 +178,11 @@ class LabelEveryone:
         if len(self.bounds.ways) > 1:
             self.choices.note("cluster_size at the end", describe_sizes(best.candidate.sizes), why)
 
-    def _extend(self, knowledge: Knowledge, landmarks: Ints, codes: Ints) -> Ints:
+    def _extend(self, knowledge: Knowledge, codes: Ints) -> Ints:
         """Give every point the class of the nearest landmark or labeled point; those keep theirs."""
         k = knowledge.n_clusters or 1
         anchors = knowledge.constraints.classes.copy()
-        anchors[landmarks] = codes
+        anchors[self.landmarks] = codes
         present, local = np.unique(anchors[anchors >= 0], return_inverse=True)
         seeds = np.full(knowledge.n, -1, dtype=np.int64)
         seeds[anchors >= 0] = local

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 import warnings
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +18,7 @@ from torch import Tensor
 from xsdc.core.assignment import violated_links
 from xsdc.core.classifier import Classifier, fit_classifier
 from xsdc.core.feasibility import check_feasible
+from xsdc.core.labelling import Labelling
 from xsdc.core.objective import decompose
 from xsdc.core.rounding import nearest_labels
 from xsdc.core.sizes import ClassSizes
@@ -28,7 +31,7 @@ from xsdc.fitting.automatic import (
 )
 from xsdc.fitting.calibration import calibrate
 from xsdc.fitting.choices import Choices
-from xsdc.fitting.everyone import Bounds, LabelEveryone
+from xsdc.fitting.everyone import Bounds, LabelEveryone, make_judge
 from xsdc.fitting.knowledge import Knowledge
 from xsdc.fitting.landmarks import choose_landmarks
 from xsdc.fitting.settings import Settings, read_sizes
@@ -41,6 +44,7 @@ MOST_FITTED = 100_000  # points that the classifier is fitted to
 SAMPLE = 2048  # points by which the ridge is chosen
 SCORED = 5000  # points that take part in a score
 HELD_OUT = 0.2
+CLEARLY = 0.1  # of a margin; the first features are partial to the groups that they themselves have led to
 
 
 @dataclass(frozen=True)
@@ -86,14 +90,38 @@ class End:
     entropy: float | Literal["median"]
     bounds: Bounds
 
-    def reach(
-        self, Phi: Tensor, knowledge: Knowledge, *, held_out: Ints, choices: Choices, rng: np.random.RandomState
-    ) -> Outcome:
-        """Label, classify and calibrate on normalised features (n, D)."""
+    def label(
+        self,
+        Phi: Tensor,
+        knowledge: Knowledge,
+        *,
+        landmarks: Ints,
+        choices: Choices,
+        rng: np.random.RandomState,
+    ) -> tuple[Knowledge, Labelling]:
+        """Label all points by normalised features (n, D)."""
         everyone = LabelEveryone(
-            Phi, ridge=self.ridge, entropy=self.entropy, bounds=self.bounds, choices=choices, rng=rng
+            Phi,
+            landmarks=landmarks,
+            ridge=self.ridge,
+            entropy=self.entropy,
+            bounds=self.bounds,
+            choices=choices,
+            rng=rng,
         )
-        knowledge, labelling = everyone.label(knowledge)
+        return everyone.label(knowledge)
+
+    def classify(
+        self,
+        Phi: Tensor,
+        knowledge: Knowledge,
+        labelling: Labelling,
+        *,
+        held_out: Ints,
+        choices: Choices,
+        rng: np.random.RandomState,
+    ) -> Outcome:
+        """Fit a classifier to the labels found, and calibrate it."""
         codes = labelling.codes
         sample = np.sort(rng.permutation(len(codes))[:MOST_FITTED])
         classifier = fit_classifier(
@@ -158,7 +186,10 @@ class Fitted:
             end.bounds.ways[0].check(knowledge.constraints, n_classes=n_clusters, names=knowledge.names)
         else:
             end = replace(end, bounds=Bounds(choose_sizes(knowledge, None, choices)[1], given=False))
-        return end.reach(self.features, knowledge, held_out=np.empty(0, dtype=np.int64), choices=choices, rng=rng)
+        landmarks = choose_landmarks(knowledge, rng)
+        knowledge, labelling = end.label(self.features, knowledge, landmarks=landmarks, choices=choices, rng=rng)
+        none = np.empty(0, dtype=np.int64)
+        return end.classify(self.features, knowledge, labelling, held_out=none, choices=choices, rng=rng)
 
 
 def fit_model(
@@ -214,18 +245,41 @@ def fit_model(
         rng=rng,
         generator=generator,
     )
+    landmarks = choose_landmarks(knowledge, rng)
+    first_state = copy.deepcopy(network.state_dict())
     trainer.run()
-    Phi, norm = _normalised(network.features(data))
     end = End(settings.ridge, settings.entropy, Bounds(bounds, given=given is not None))
+    labels = partial(end.label, landmarks=landmarks, rng=rng)
+    Phi, norm = _normalised(network.features(data))
+    notes = Choices()
+    settled, labelling = labels(Phi, knowledge, choices=notes)
+    kept = trainer.best_iteration if trainer.best_score is not None else trainer.iteration
+    if kept and knowledge.n_clusters is not None and not (knowledge.constraints.classes >= 0).any():
+        # No label says whether training has helped: the groups found with it must not be clearly worse than those
+        # found without, both judged by the first features, which no grouping has shaped.
+        last_state = copy.deepcopy(network.state_dict())
+        network.load_state_dict(first_state)
+        first_Phi, first_norm = _normalised(network.features(data))
+        first_notes = Choices()
+        _, first = labels(first_Phi, knowledge, choices=first_notes)
+        judge = make_judge(decompose(first_Phi[torch.from_numpy(landmarks)]), knowledge.n_clusters)
+        margin, first_margin = (judge.margin(found.codes[landmarks]) for found in (labelling, first))
+        why = f"by the first features, groups found with it have margins of {margin:.3f}, without it {first_margin:.3f}"
+        if first_margin > margin + CLEARLY:
+            Phi, norm, labelling, notes, kept = first_Phi, first_norm, first, first_notes, 0
+        else:
+            network.load_state_dict(last_state)
+        choices.note("training kept", kept > 0, why)
+    choices.made += notes.made
     return Fitted(
         network=network,
         norm=norm,
         features=Phi,
-        outcome=end.reach(Phi, knowledge, held_out=held_out, choices=choices, rng=rng),
+        outcome=end.classify(Phi, settled, labelling, held_out=held_out, choices=choices, rng=rng),
         end=end,
         steps=trainer.history,
         stopped=_why_stopped(trainer),
-        best_iteration=trainer.best_iteration if trainer.best_score is not None else trainer.iteration,
+        best_iteration=kept,
     )
 
 

@@ -1,0 +1,697 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.base import clone, is_classifier
+from sklearn.datasets import load_digits
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import adjusted_rand_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_clustering, parametrize_with_checks
+from torch import nn
+
+from tests.problems import blobs
+from xsdc import XSDC
+from xsdc.errors import ContradictionError, InfeasibleError, InvalidInputError
+from xsdc.model_selection import LabeledKFold, LabeledScorer
+from xsdc.training import Callback
+
+NAMES = np.array(["ant", "bee", "cat"])
+
+
+def groups(n: int = 90, k: int = 3, *, spread: float = 5.0) -> tuple[np.ndarray, np.ndarray]:
+    X, y = blobs(n, k, D=6, spread=spread)
+    return X.numpy().astype(np.float64), y.numpy()
+
+
+def few(y: np.ndarray, per_class: int = 2) -> np.ndarray:
+    """Keep a few labels of each class."""
+    given = np.full(len(y), -1)
+    for c in np.unique(y):
+        some = np.flatnonzero(y == c)[:per_class]
+        given[some] = c
+    return given
+
+
+# Meanings that scikit-learn has no tag for: -1 and NaN in y say "unknown".
+DECLARED = {
+    "check_classifiers_classes": "uses -1 as the name of a class; here, as in LabelSpreading, it means unknown",
+    "check_supervised_y_no_nan": "wants NaN in y to be refused; here it means unknown",
+}
+
+
+@parametrize_with_checks([XSDC(random_state=0)], expected_failed_checks=lambda estimator: DECLARED)
+@pytest.mark.filterwarnings("ignore")  # the checks provoke warnings on purpose
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.filterwarnings("ignore:n_clusters is")
+def test_scikit_learn_checks_for_clusterings():
+    check_clustering("XSDC", XSDC(3, random_state=0))
+
+
+class TestRegimes:
+    def test_no_labels(self):
+        X, y = groups()
+        model = XSDC(3, random_state=0).fit(X)
+        assert adjusted_rand_score(y, model.labels_) > 0.95
+        assert model.labels_.dtype.kind == "i"
+        assert list(model.classes_) == [0, 1, 2]
+        assert model.score(X, NAMES[y]) > 0.95  # clusters are matched to classes of any name
+
+    def test_some_labels(self):
+        X, y = groups()
+        given = few(y)
+        model = XSDC(random_state=0).fit(X, given)
+        assert model.n_clusters_ == 3
+        assert (model.labels_ == y).mean() > 0.95
+        assert (model.labels_[given >= 0] == y[given >= 0]).all()
+
+    def test_all_labels(self):
+        X, y = groups()
+        model = XSDC(random_state=0).fit(X[::2], y[::2])
+        assert (model.labels_ == y[::2]).all()
+        assert model.score(X[1::2], y[1::2]) > 0.95
+
+    def test_wrong_labels_stay_as_given(self):
+        X, y = groups()
+        given = few(y, 5)
+        given[0] = (given[0] + 1) % 3  # far from the others of its class
+        model = XSDC(random_state=0).fit(X, given)
+        assert (model.labels_[given >= 0] == given[given >= 0]).all()
+
+    def test_pairs_only(self):
+        X, y = groups(60, 2, spread=2.0)
+        same = [(i, i + 2) for i in range(20)]
+        apart = [(i, i + 1) for i in range(0, 20, 2)]
+        model = XSDC(2, random_state=0).fit(X, must_link=same, cannot_link=apart)
+        assert all(model.labels_[i] == model.labels_[j] for i, j in same)
+        assert all(model.labels_[i] != model.labels_[j] for i, j in apart)
+        assert model.n_violated_links_ == 0
+        assert adjusted_rand_score(y, model.labels_) > 0.8
+
+    def test_a_class_without_labels_is_found(self):
+        X, y = groups()
+        given = np.where(y == 2, -1, few(y))
+        model = XSDC(3, random_state=0).fit(X, given)
+        assert list(model.classes_) == [0, 1, 2]
+        assert (model.labels_ == y).mean() > 0.95
+
+    def test_a_class_without_labels_gets_a_name_of_its_own(self):
+        X, y = groups()
+        given = np.where(few(y) >= 0, NAMES[y], None)
+        given[y == 2] = None
+        model = XSDC(4, random_state=0).fit(X, given)
+        assert list(model.classes_) == ["ant", "bee", "cluster 1", "cluster 2"]
+        assert {"ant", "bee"} < set(model.labels_[y == 2]) | {"ant", "bee"}
+        assert set(model.labels_[y == 2]) <= {"cluster 1", "cluster 2"}
+
+    def test_labels_for_classes_absent_elsewhere(self):
+        X, y = groups(60, 2)
+        given = few(y).astype(object)
+        given[0] = 7  # one point of a class that no other point is near
+        model = XSDC(random_state=0).fit(X, np.array(given, dtype=int))
+        assert list(model.classes_) == [0, 1, 7]
+        assert model.labels_[0] == 7
+
+    def test_allowed_labels_restrict(self):
+        X, y = groups(spread=2.0)
+        allowed = {i: NAMES[[y[i], (y[i] + 1) % 3]].tolist() for i in range(40)}
+        given = np.where(few(y, 1) >= 0, NAMES[y], None)
+        model = XSDC(random_state=0).fit(X, given, allowed_labels=allowed)
+        assert all(model.labels_[i] in some for i, some in allowed.items())
+
+    def test_allowed_labels_alone_name_the_classes(self):
+        X, y = groups()
+        allowed = {i: ["ant"] if y[i] == 0 else ["bee", "cat"] for i in range(30)}
+        model = XSDC(random_state=0).fit(X, allowed_labels=allowed)
+        assert list(model.classes_) == ["ant", "bee", "cat"]
+        assert all(model.labels_[i] in some for i, some in allowed.items())
+        assert adjusted_rand_score(y, model.labels_) > 0.95
+
+    def test_one_class_labeled(self):
+        X, _y = groups()
+        model = XSDC(random_state=0).fit(X, np.where(np.arange(90) < 5, "only", None))
+        assert set(model.labels_) == {"only"}
+        assert (model.predict_proba(X) == 1).all()
+
+    def test_all_points_in_one_batch_and_many_batches_agree(self):
+        X, y = groups(120)
+        for batch_size in (16, 1000):
+            model = XSDC(3, batch_size=batch_size, random_state=0).fit(X, few(y))
+            assert (model.labels_ == y).mean() > 0.95
+
+    def test_many_points_are_labeled_by_landmarks(self, monkeypatch):
+        X, y = groups(400)
+        monkeypatch.setattr("xsdc.fitting.landmarks.choose_landmarks.__kwdefaults__", {"most": 100})
+        model = XSDC(random_state=0).fit(X, few(y), must_link=[(50, 53)])
+        assert (model.labels_ == y).mean() > 0.95
+        assert model.labels_[50] == model.labels_[53]
+
+
+class TestLabels:
+    @pytest.mark.parametrize(
+        "given",
+        [
+            lambda y: np.where(few(y) >= 0, y, -1),
+            lambda y: np.where(few(y) >= 0, y, np.nan),
+            lambda y: np.where(few(y) >= 0, NAMES[y], None),
+            lambda y: [int(c) if keep >= 0 else None for c, keep in zip(y, few(y), strict=True)],
+            lambda y: pd.Series(np.where(few(y) >= 0, NAMES[y], None), dtype="string"),
+            lambda y: pd.Series(np.where(few(y) >= 0, y, np.nan)).astype("Int64"),
+            lambda y: pd.Categorical(np.where(few(y) >= 0, NAMES[y], None)),
+            lambda y: torch.from_numpy(few(y)),
+        ],
+        ids=["int", "float-nan", "str-none", "list-none", "pandas-string", "pandas-Int64", "categorical", "tensor"],
+    )
+    def test_every_way_to_write_unknown(self, given):
+        X, y = groups()
+        model = XSDC(random_state=0).fit(X, given(y))
+        truth = y if model.classes_.dtype.kind == "i" else NAMES[y]
+        assert model.n_clusters_ == 3
+        assert (model.labels_ == truth).mean() > 0.95
+
+    def test_strings_come_back_as_strings(self):
+        X, y = groups()
+        given = np.where(few(y) >= 0, NAMES[y], None)
+        model = XSDC(random_state=0).fit(X, given)
+        assert all(isinstance(name, str) for name in model.predict(X))
+        assert list(model.classes_) == sorted(NAMES)
+
+    def test_all_unknown_is_as_without_labels(self):
+        X, _ = groups()
+        one, other = XSDC(3, random_state=0).fit(X, np.full(90, -1)), XSDC(3, random_state=0).fit(X)
+        assert (one.labels_ == other.labels_).all()
+
+    def test_fewer_clusters_than_labels_name(self):
+        X, y = groups()
+        with pytest.warns(UserWarning, match="n_clusters is 2, but the labels given name 3"):
+            assert XSDC(2, random_state=0).fit(X, few(y)).n_clusters_ == 3
+
+
+class TestSizes:
+    def test_equal_sizes_are_kept(self):
+        X, _ = groups(91)
+        sizes = np.bincount(XSDC(3, cluster_size="equal", random_state=0).fit(X).labels_)
+        assert set(sizes) == {30, 31}
+
+    def test_bounds_are_kept_in_the_labels(self):
+        X, y = groups(90)
+        uneven = np.concatenate([np.flatnonzero(y == 0), np.flatnonzero(y > 0)[:20]])
+        sizes = np.bincount(XSDC(3, cluster_size=(0.25, 0.4), random_state=0).fit(X[uneven]).labels_)
+        assert sizes.min() >= 12
+        assert sizes.max() <= 20
+
+    def test_uneven_groups_are_not_forced_into_equal_ones(self):
+        X, y = groups(600, 3, spread=6.0)
+        keep = np.concatenate([np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:60], np.flatnonzero(y == 2)[:20]])
+        auto = XSDC(3, random_state=0).fit(X[keep])
+        assert auto.score(X[keep], y[keep]) > 0.95
+        equal = XSDC(3, cluster_size="equal", random_state=0).fit(X[keep])
+        assert np.ptp(np.bincount(equal.labels_)) <= 1
+
+    def test_one_pair_per_class_by_order_or_name(self):
+        X, y = groups(90)
+        given = np.where(few(y) >= 0, NAMES[y], None)
+        pairs = [(0.5, 0.6), (0.0, 1.0), (0.0, 1.0)]
+        for cluster_size in (pairs, {"ant": (0.5, 0.6)}):
+            labels = XSDC(cluster_size=cluster_size, random_state=0).fit(X, given).labels_
+            assert 45 <= (labels == "ant").sum() <= 54
+
+    def test_open_number_within_bounds(self):
+        X, _y = groups(120, 4, spread=6.0)
+        model = XSDC(cluster_size=(0.1, 0.4), random_state=0).fit(X)
+        assert model.n_clusters_ == 4
+        assert {"option": "n_clusters", "value": 4}.items() <= _choice(model, "n_clusters").items()
+        model.relabel(3)
+        assert model.n_clusters_ == 3
+        assert model.predict_proba(X).shape == (120, 3)
+        with pytest.raises(InfeasibleError, match="allow 20 clusters"):
+            model.relabel(20)
+
+    @pytest.mark.parametrize(
+        ("cluster_size", "error", "message"),
+        [
+            ((0.4, 0.9), InfeasibleError, "allow 3 clusters.*Lower the minimum to 0.333"),
+            ((0.0, 0.1), InfeasibleError, "at most 0.3.*Raise the maximum to 0.333"),
+            ((0.5, 0.2), InvalidInputError, "0 <= minimum <= maximum"),
+            ("even", InvalidInputError, '"auto", "equal", a pair'),
+            ([(0.1, 0.5)], InvalidInputError, "holds 1 pairs, but there are 3"),
+            ({"dog": (0.1, 0.5)}, InvalidInputError, "'dog', which is no class"),
+            (0.5, InvalidInputError, "pair"),
+        ],
+    )
+    def test_impossible_sizes(self, cluster_size, error, message):
+        X, y = groups()
+        with pytest.raises(error, match=message):
+            XSDC(cluster_size=cluster_size).fit(X, few(y))
+
+    def test_labels_beyond_a_bound(self):
+        X, y = groups()
+        with pytest.raises(InfeasibleError, match="30 points are labeled 0, but cluster_size allows at most 18"):
+            XSDC(cluster_size=[(0.0, 0.2), (0.0, 1.0), (0.0, 1.0)]).fit(X, np.where(y == 0, 0, few(y)))
+
+    def test_equal_needs_a_number(self):
+        with pytest.raises(InvalidInputError, match="set n_clusters"):
+            XSDC(cluster_size="equal").fit(groups()[0])
+
+
+class TestPrediction:
+    def test_probabilities(self):
+        X, y = groups()
+        model = XSDC(random_state=0).fit(X, few(y))
+        p = model.predict_proba(X)
+        assert np.isfinite(p).all()
+        np.testing.assert_allclose(p.sum(1), 1)
+        assert (model.classes_[p.argmax(1)] == model.predict(X)).all()
+
+    def test_probabilities_are_calibrated_by_held_out_labels(self):
+        X, y = groups(600, 3, spread=0.4)  # groups that overlap
+        given = np.where(np.arange(600) < 300, y, -1)
+        model = XSDC(random_state=0).fit(X[:500], given[:500])
+        p = model.predict_proba(X[500:])
+        accuracy = (p.argmax(1) == y[500:]).mean()
+        assert accuracy < 0.95  # else there would be nothing to calibrate
+        assert abs(p.max(1).mean() - accuracy) < 0.1
+        assert "hidden a fifth at a time" in _choice(model, "sharpness of probabilities")["why"]
+
+    def test_transform_gives_features(self):
+        X, y = groups()
+        model = XSDC(random_state=0).fit(X, few(y))
+        Phi = model.transform(X)
+        assert Phi.shape == (90, model.network_.n_features)
+        assert np.linalg.norm(Phi, axis=1).mean() == pytest.approx(1)
+        assert list(model.get_feature_names_out()[:2]) == ["xsdc0", "xsdc1"]
+        assert len(model.get_feature_names_out()) == Phi.shape[1]
+
+    def test_score_ignores_unknown_rows(self):
+        X, y = groups()
+        model = XSDC(random_state=0).fit(X, few(y))
+        hidden = np.where(np.arange(90) < 10, y, -1)
+        assert model.score(X, hidden) == (model.predict(X[:10]) == y[:10]).mean()
+        with pytest.raises(InvalidInputError, match="no labeled row"):
+            model.score(X, np.full(90, -1))
+
+    def test_wrong_shapes_at_predict(self):
+        X, y = groups()
+        model = XSDC(random_state=0).fit(X, few(y))
+        with pytest.raises(ValueError, match="5 features, but XSDC is expecting 6"):
+            model.predict(X[:, :5])
+        with pytest.raises(InvalidInputError, match="it has shape"):
+            model.predict(np.zeros((4, 8, 8)))
+        with pytest.raises(NotFittedError):
+            XSDC().predict(X)
+
+
+class TestBadInput:
+    def test_nan_and_infinity(self):
+        X, y = groups()
+        for bad in (np.nan, np.inf):
+            spoiled = X.copy()
+            spoiled[3, 2] = bad
+            with pytest.raises(ValueError, match="Input X contains"):
+                XSDC().fit(spoiled, y)
+
+    def test_contradictions_name_the_chain(self):
+        X, _ = groups()
+        with pytest.raises(ContradictionError, match="3=8, 8=12, but 3≠12"):
+            XSDC(3).fit(X, must_link=[(3, 8), (8, 12)], cannot_link=[(3, 12)])
+        y = np.full(90, None)
+        y[0], y[1] = "ant", "bee"
+        with pytest.raises(ContradictionError, match="ant"):
+            XSDC().fit(X, y, must_link=[(0, 1)])
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"n_clusters": 0}, "n_clusters"),
+            ({"n_clusters": 91}, "at most the number of points, 90"),
+            ({"n_clusters": 2.5}, "n_clusters"),
+            ({"network": "resnet"}, "must be one of"),
+            ({"labeler": "magic"}, "labeler must be one of"),
+            ({"max_iter": -1}, "max_iter"),
+            ({"max_iter": "many"}, "max_iter"),
+            ({"batch_size": 1}, "batch_size"),
+            ({"learning_rate": 0}, "learning_rate"),
+            ({"ridge": -1.0}, "ridge"),
+            ({"filter_penalty": -1}, "filter_penalty"),
+            ({"entropy": 0}, "entropy"),
+            ({"entropy": "mean"}, "entropy"),
+            ({"augmentation": "noise"}, "augmentation must be one of"),
+            ({"augmentation": 3}, "augmentation must be"),
+            ({"copies": 2}, "no augmentation"),
+            ({"validation": 1.5}, "below 1"),
+            ({"validation": (1, 2, 3)}, "pair"),
+            ({"validation": None, "patience": 3}, "validation is None"),
+            ({"patience": 3}, "too few to hold some out"),
+            ({"evaluate_every": 0}, "evaluate_every"),
+            ({"device": "abacus"}, "device"),
+            ({"dtype": "float16"}, "dtype"),
+            ({"callbacks": [print]}, "callbacks"),
+            ({"progress": "yes"}, "progress"),
+        ],
+    )
+    def test_options(self, options, message):
+        X, y = groups()
+        with pytest.raises(InvalidInputError, match=message):
+            XSDC(**options).fit(X, few(y))
+
+    @pytest.mark.parametrize(
+        ("facts", "message"),
+        [
+            ({"y": np.zeros(5)}, "one label per point, 90"),
+            ({"y": np.linspace(0, 1, 90)}, "Unknown label type"),
+            ({"y": np.array([1, "a"] * 45, dtype=object)}, "all strings or all numbers"),
+            ({"must_link": [(0, 90)]}, "indices from 0 to 89"),
+            ({"cannot_link": [(0, 1, 2)]}, "pairs"),
+            ({"allowed_labels": [1, 2]}, "must map positions"),
+            ({"allowed_labels": {0: "ant"}}, "a list of labels"),
+            ({"allowed_labels": {99: ["ant"]}}, "the points are 0 to 89"),
+        ],
+    )
+    def test_facts(self, facts, message):
+        with pytest.raises(ValueError, match=message):
+            XSDC().fit(groups()[0], **facts)
+
+    def test_sample_weights_are_refused(self):
+        X, y = groups()
+        with pytest.raises(TypeError, match="sample_weight"):
+            XSDC().fit(X, y, sample_weight=np.ones(90))
+
+    def test_points_all_alike(self):
+        with pytest.raises(InvalidInputError, match="all equal"):
+            XSDC(2).fit(np.ones((20, 3)))
+
+    def test_impossible_cannot_links_warn(self):
+        X, _ = groups(12, 2)
+        with pytest.warns(UserWarning, match="1 cannot-links could not be met"):
+            model = XSDC(2, max_iter=0, random_state=0).fit(X, cannot_link=[(0, 1), (1, 2), (0, 2)])
+        assert model.n_violated_links_ == 1
+
+
+class TestEdges:
+    @pytest.mark.parametrize("n", [2, 3, 7, 12])
+    def test_few_points(self, n):
+        X, _ = groups(12)
+        for k in (1, 2, n):
+            model = XSDC(k, random_state=0).fit(X[:n])
+            assert model.labels_.shape == (n,)
+            assert np.isfinite(model.predict_proba(X)).all()
+        assert len(set(model.labels_)) == n  # as many clusters as points
+
+    def test_duplicates_and_constant_columns(self):
+        X, y = groups(30)
+        X = np.repeat(np.hstack([X, np.ones((30, 2))]), 3, axis=0)
+        model = XSDC(3, random_state=0).fit(X)
+        assert adjusted_rand_score(np.repeat(y, 3), model.labels_) > 0.95
+
+    def test_mostly_duplicates(self):
+        X = np.array([[0.0, 0.0]] * 30 + [[1.0, 1.0]] * 5)
+        assert XSDC(2, random_state=0).fit(X).score(X, np.repeat([0, 1], [30, 5])) == 1
+
+    def test_far_from_zero(self):
+        X, y = groups()
+        model = XSDC(3, random_state=0).fit(X + 1e4)
+        assert model.score(X + 1e4, y) > 0.95
+
+    def test_inputs_are_not_modified(self):
+        X, y = groups()
+        given, before = few(y), X.copy()
+        kept = given.copy()
+        XSDC(random_state=0).fit(X, given)
+        assert (before == X).all()
+        assert (given == kept).all()
+
+    def test_same_seed_same_model(self):
+        X, y = groups(spread=2.0)
+        one, other = (XSDC(random_state=7).fit(X, few(y)) for _ in range(2))
+        assert (one.predict_proba(X) == other.predict_proba(X)).all()
+
+    def test_other_precision(self):
+        X, y = groups()
+        for dtype, expected in (("float32", np.float32), ("float64", np.float64), ("auto", np.float64)):
+            model = XSDC(dtype=dtype, random_state=0).fit(X, few(y))
+            assert model.transform(X).dtype == expected
+            assert (model.labels_ == y).mean() > 0.95
+
+
+class TestOptions:
+    """Each option changes what it says it changes."""
+
+    def test_steps_and_rates(self):
+        X, y = groups()
+        model = XSDC(max_iter=3, supervised_iter=2, learning_rate=0.5, supervised_learning_rate=0.1, random_state=0)
+        steps = model.fit(X, few(y)).history_["steps"]
+        assert [step["stage"] for step in steps] == ["supervised"] * 2 + ["joint"] * 3
+        assert model.n_iter_ == 5
+        still = XSDC(max_iter=0, supervised_iter=0, random_state=0).fit(X, few(y))
+        moved = XSDC(max_iter=1, learning_rate=1e-6, random_state=0).fit(X, few(y))
+        start, end = (next(m.network_.parameters()).detach() for m in (still, moved))
+        assert 0 < float((start - end).norm()) < 1e-3 * float(start.norm())  # a number is no share of anything
+
+    def test_ridge_is_used_throughout(self):
+        X, y = groups()
+        model = XSDC(ridge=0.25, max_iter=2, random_state=0).fit(X, few(y))
+        assert {step["ridge"] for step in model.history_["steps"]} == {0.25}
+        assert model._classifier.lam == 0.25
+
+    @pytest.mark.parametrize("option", [{"filter_penalty": 1e-3}, {"entropy": 1e-3}, {"batch_size": 8}])
+    def test_options_that_change_the_network(self, option):
+        X, y = groups(spread=2.0)
+        plain = XSDC(max_iter=5, random_state=0).fit(X, few(y))
+        other = XSDC(max_iter=5, random_state=0, **option).fit(X, few(y))
+        assert not np.allclose(plain.transform(X), other.transform(X))
+
+    def test_labeled_batch_size(self):
+        X, y = groups(spread=2.0)
+        one, other = (XSDC(max_iter=5, labeled_batch_size=b, random_state=0).fit(X, few(y, 20)) for b in (4, 1000))
+        assert not np.allclose(one.transform(X), other.transform(X))
+
+    def test_own_labeler(self):
+        calls = []
+
+        class Together:
+            def label(self, spectrum, *, lam, known, size):
+                calls.append(spectrum.n)
+                return torch.ones(spectrum.n, spectrum.n)
+
+        X, y = groups()
+        XSDC(labeler=Together(), max_iter=3, random_state=0).fit(X, few(y))
+        assert len(calls) == 3
+
+    def test_augmentation_makes_tied_copies(self):
+        shapes = []
+
+        def jitter(batch, generator):
+            shapes.append(tuple(batch.shape))
+            return batch + 0.01 * torch.randn(batch.shape, generator=generator, dtype=batch.dtype)
+
+        X, _ = groups()
+        XSDC(3, augmentation=jitter, copies=4, batch_size=40, max_iter=2, random_state=0).fit(X)
+        assert shapes == [(40, 6)] * 2  # ten points, four times each
+
+    def test_validation_by_a_share_of_the_labels(self):
+        X, y = groups()
+        model = XSDC(validation=0.25, evaluate_every=2, max_iter=6, random_state=0).fit(X, few(y, 10))
+        scores = [step["score"] for step in model.history_["steps"] if "score" in step]
+        assert len(scores) == 3
+        assert all(0 <= score <= 1 for score in scores)
+        assert (model.labels_[few(y, 10) >= 0] == y[few(y, 10) >= 0]).all()  # held-out labels count at the end
+
+    def test_validation_set_and_patience(self):
+        X, y = groups()
+        model = XSDC(validation=(X[60:], y[60:]), patience=2, evaluate_every=1, max_iter=50, random_state=0)
+        model.fit(X[:60], few(y[:60]))
+        assert model.n_iter_ < 50
+        assert model.history_["stopped"] == "no better score"
+        assert model.history_["best_iteration"] <= model.n_iter_ - 2
+
+    def test_validation_with_unknown_classes(self):
+        X, y = groups()
+        with pytest.raises(InvalidInputError, match="label 9"):
+            XSDC(validation=(X, np.full(90, 9))).fit(X, few(y))
+
+    def test_many_labels_hold_some_out(self):
+        X, y = groups(600)
+        model = XSDC(max_iter=2, random_state=0).fit(X, y)
+        assert _choice(model, "validation")["value"] == 0.2
+        assert "held out of training" in _choice(model, "sharpness of probabilities")["why"]
+
+    def test_callbacks_and_interruption(self):
+        class Stop(Callback):
+            def on_step(self, trainer, record):
+                if record["iteration"] == 3:
+                    raise KeyboardInterrupt
+
+        X, y = groups()
+        with pytest.warns(UserWarning, match="interrupted after 3"):
+            model = XSDC(callbacks=[Stop()], random_state=0).fit(X, few(y))
+        assert model.n_iter_ == 3
+        assert model.history_["stopped"] == "interrupted"
+        assert model.predict(X).shape == (90,)
+
+    def test_progress(self, capsys):
+        X, y = groups()
+        XSDC(max_iter=2, random_state=0).fit(X, few(y))
+        assert capsys.readouterr().err == ""
+        XSDC(max_iter=2, progress=True, random_state=0).fit(X, few(y))
+        assert "2/2" in capsys.readouterr().err
+
+    def test_history_is_plain_and_says_why(self):
+        X, y = groups()
+        history = XSDC(random_state=0).fit(X, few(y)).history_
+        assert json.loads(json.dumps(history)) == history
+        assert all(choice["why"] for choice in history["choices"])
+        assert {"network", "max_iter", "learning_rate", "cluster_size"} <= {c["option"] for c in history["choices"]}
+
+    def test_what_is_given_is_not_chosen(self):
+        X, y = groups()
+        model = XSDC(network="kn", max_iter=1, learning_rate=0.1, cluster_size="equal", ridge=0.1, random_state=0)
+        chosen = {choice["option"] for choice in model.fit(X, few(y)).history_["choices"]}
+        assert not {"network", "max_iter", "learning_rate", "cluster_size", "ridge in training"} & chosen
+
+
+class TestNetworks:
+    def test_images(self):
+        X, y = load_digits(return_X_y=True)
+        images = X.reshape(-1, 8, 8)[:300] / 16
+        model = XSDC(10, max_iter=3, supervised_iter=2, random_state=0).fit(images, few(y[:300], 5))
+        assert model.score(images, y[:300]) > 0.6
+        assert model.transform(images[:4]).dtype == np.float32
+        with pytest.raises(InvalidInputError, match="fitted to images"):
+            model.predict(X[:5])
+        with pytest.raises(InvalidInputError, match="inputs of shape"):
+            model.predict(images[:, :4])
+
+    def test_paper_augmentation_for_images(self):
+        X, _ = load_digits(return_X_y=True)
+        images = X.reshape(-1, 8, 8)[:100] / 16
+        model = XSDC(10, augmentation="images", copies=2, max_iter=2, random_state=0).fit(images)
+        assert model.n_iter_ == 2
+        with pytest.raises(InvalidInputError, match="is for images"):
+            XSDC(10, augmentation="images", max_iter=1).fit(X[:100])
+
+    def test_own_module_is_copied_and_trained(self):
+        X, y = groups()
+        torch.manual_seed(0)
+        module = nn.Sequential(nn.Linear(6, 16), nn.Tanh(), nn.Linear(16, 8))
+        before = module[0].weight.detach().clone()
+        model = XSDC(network=module, random_state=0).fit(X, few(y))
+        assert (model.labels_ == y).mean() > 0.9
+        torch.testing.assert_close(module[0].weight, before)
+        assert not torch.equal(model.network_.module[0].weight, before)
+
+    def test_fixed_features_are_not_trained(self):
+        X, y = groups()
+        model = XSDC(network=StandardScaler(), random_state=0).fit(X, few(y))
+        assert model.n_iter_ == 0
+        assert (model.labels_ == y).mean() > 0.95
+        with pytest.raises(InvalidInputError, match="nothing to train"):
+            XSDC(network=StandardScaler(), max_iter=5).fit(X, few(y))
+
+
+class TestManners:
+    def test_clone_and_repr(self):
+        model = XSDC(3, cluster_size=(0.1, 0.5), ridge=0.1)
+        assert clone(model).get_params() == model.get_params()
+        assert repr(model) == "XSDC(cluster_size=(0.1, 0.5), n_clusters=3, ridge=0.1)"
+        assert is_classifier(model)
+
+    def test_pipeline_and_grid_search_with_unknown_labels(self):
+        X, y = groups()
+        pipeline = make_pipeline(StandardScaler(), XSDC(max_iter=2, random_state=0))
+        search = GridSearchCV(pipeline, {"xsdc__ridge": [0.01, 0.1]}, cv=LabeledKFold(2), scoring=LabeledScorer())
+        search.fit(X, few(y, 6))
+        assert search.best_score_ > 0.9
+        assert search.predict(X).shape == (90,)
+
+    def test_scores_that_need_probabilities(self):
+        X, y = groups(60, 2)
+        scores = cross_val_score(XSDC(max_iter=2, random_state=0), X, y, cv=2, scoring="roc_auc")
+        assert (scores > 0.9).all()
+
+    def test_data_frames(self):
+        X, y = groups()
+        frame = pd.DataFrame(X, columns=[f"c{i}" for i in range(6)])
+        model = XSDC(random_state=0).fit(frame, pd.Series(few(y)))
+        assert list(model.feature_names_in_) == list(frame.columns)
+        assert model.n_features_in_ == 6
+        with pytest.raises(ValueError, match="feature names"):
+            model.predict(frame[frame.columns[::-1]])
+
+    def test_polars(self):
+        polars = pytest.importorskip("polars")
+        X, y = groups()
+        frame = polars.DataFrame(X, schema=[f"c{i}" for i in range(6)])
+        labels = polars.Series(np.where(few(y) >= 0, NAMES[y], None).tolist())
+        model = XSDC(random_state=0).fit(frame, labels)
+        assert list(model.feature_names_in_) == frame.columns
+        assert (model.predict(frame) == NAMES[y]).mean() > 0.95
+
+    def test_tensors_and_lists(self):
+        X, y = groups()
+        one = XSDC(random_state=0).fit(torch.from_numpy(X), few(y)).labels_
+        other = XSDC(random_state=0).fit(X.tolist(), few(y).tolist()).labels_
+        assert (one == other).all()
+
+
+class TestFiles:
+    def test_round_trip(self, tmp_path):
+        X, y = groups()
+        frame = pd.DataFrame(X, columns=[f"c{i}" for i in range(6)])
+        given = np.where(few(y) >= 0, NAMES[y], None)
+        model = XSDC(cluster_size=(0.2, 0.5), random_state=0).fit(frame, given)
+        model.save(tmp_path / "m.xsdc")
+        loaded = XSDC.load(tmp_path / "m.xsdc")
+        np.testing.assert_array_equal(loaded.predict_proba(frame), model.predict_proba(frame))
+        assert (loaded.predict(frame) == model.predict(frame)).all()
+        assert (loaded.labels_ == model.labels_).all()
+        assert loaded.history_ == model.history_
+        assert loaded.get_params() == {**model.get_params(), "callbacks": loaded.callbacks}
+        assert list(loaded.feature_names_in_) == list(frame.columns)
+        assert loaded.score(frame, NAMES[y]) == model.score(frame, NAMES[y])
+
+    def test_relabel_needs_the_process_that_fitted(self, tmp_path):
+        X, _ = groups()
+        XSDC(3, random_state=0).fit(X).save(tmp_path / "m.xsdc")
+        with pytest.raises(InvalidInputError, match="Fit again"):
+            XSDC.load(tmp_path / "m.xsdc").relabel(2)
+
+    def test_own_module_is_brought_again(self, tmp_path):
+        X, y = groups()
+        module = nn.Linear(6, 8)
+        model = XSDC(network=module, max_iter=2, random_state=0).fit(X, few(y))
+        model.save(tmp_path / "m.xsdc")
+        with pytest.raises(InvalidInputError, match="Linear"):
+            XSDC.load(tmp_path / "m.xsdc")
+        loaded = XSDC.load(tmp_path / "m.xsdc", network=nn.Linear(6, 8))
+        np.testing.assert_allclose(loaded.transform(X), model.transform(X))
+
+    def test_files_that_are_no_models(self, tmp_path):
+        with pytest.raises(InvalidInputError, match="There is no file"):
+            XSDC.load(tmp_path / "none.xsdc")
+        (tmp_path / "text.xsdc").write_text("hello")
+        with pytest.raises(InvalidInputError, match="not a model saved by xsdc"):
+            XSDC.load(tmp_path / "text.xsdc")
+        X, y = groups(30)
+        XSDC(max_iter=1, random_state=0).fit(X, few(y)).save(tmp_path / "m.xsdc")
+        cut = (tmp_path / "m.xsdc").read_bytes()[:2000]
+        (tmp_path / "cut.xsdc").write_bytes(cut)
+        with pytest.raises(InvalidInputError, match="not a model saved by xsdc"):
+            XSDC.load(tmp_path / "cut.xsdc")
+
+    def test_unfitted_models_are_not_saved(self, tmp_path):
+        with pytest.raises(NotFittedError):
+            XSDC().save(tmp_path / "m.xsdc")
+        assert list(tmp_path.iterdir()) == []
+
+
+def _choice(model: XSDC, option: str) -> dict:
+    return next(choice for choice in model.history_["choices"] if choice["option"] == option)
