@@ -27,7 +27,7 @@ benchmark: .venv/.dev
 	@$(BIN)/python -m benchmarks.training --json docs/benchmarks-training.json
 
 clean:
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv demo build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 # A venv that failed half-way has no pip; it is made anew.
 .venv/bin/pip:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 
 import pytest
-import torch
+from sklearn.datasets import load_digits
 
+from xsdc import XSDC
 from xsdc.core.constraints import close
 from xsdc.errors import ContradictionError
 
@@ -15,15 +17,17 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_python_of_the_readme_groups_the_points():
-    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    torch.manual_seed(0)
+def test_python_of_the_readme_does_what_it_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
-    exec(code, names)  # noqa: S102
-    labels = names["labels"]
-    assert isinstance(labels, torch.Tensor)
-    for group in labels.reshape(50, 3).T:
-        assert (group == group.mode().values).float().mean() > 0.9
+    for code in re.findall(r"```python\n(.*?)```", README, re.DOTALL):
+        exec(code, names)  # noqa: S102
+        if "labels" in code and "facts" not in code:
+            assert (names["labels"] == load_digits().target).mean() > 0.9
+            assert names["probabilities"].shape == (5, 10)
+    assert (tmp_path / "digits.xsdc").exists()
+    assert names["model"].labels_[0] == names["model"].labels_[10] != names["model"].labels_[1]
+    assert names["model"].labels_[15] in (5, 8)
 
 
 def test_error_of_the_readme_is_what_comes():
@@ -35,3 +39,23 @@ def test_error_of_the_readme_is_what_comes():
 def test_links_of_the_readme_lead_somewhere():
     for link in re.findall(r"\]\(([^)#:]+)\)", README):
         assert (ROOT / link).exists(), link
+
+
+def test_options_table_names_every_option_with_its_default():
+    page = (ROOT / "docs" / "estimator.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1:3] for line in page.split("## Options")[1].splitlines() if line.startswith("| `")]
+    documented: dict[str, str] = {}
+    for options, defaults in rows:
+        names, values = re.findall(r"`(\w+)`", options), [value.strip(" `") for value in defaults.split(",")]
+        documented |= dict(zip(names, values * len(names) if len(values) == 1 else values, strict=False))
+    actual = {name: p.default for name, p in inspect.signature(XSDC).parameters.items()}
+    assert documented.keys() == actual.keys()
+    for name, default in actual.items():
+        shown = documented[name].strip('"')
+        assert shown == str(default) or (shown == "0" and default == 0), name
+
+
+def test_docstring_describes_every_option():
+    described = set(re.findall(r"^    (\w+(?:, \w+)*) : ", inspect.getdoc(XSDC).replace("\n", "\n    "), re.MULTILINE))
+    names = {name for group in described for name in group.split(", ")}
+    assert set(inspect.signature(XSDC).parameters) <= names

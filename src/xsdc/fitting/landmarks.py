@@ -8,7 +8,7 @@ import numpy.typing as npt
 from xsdc.fitting.knowledge import Knowledge
 
 Ints = npt.NDArray[np.int64]
-MOST_LANDMARKS = 6000
+MOST_LANDMARKS = 3000
 
 
 def choose_landmarks(knowledge: Knowledge, rng: np.random.RandomState, *, most: int = MOST_LANDMARKS) -> Ints:
