@@ -13,7 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import check_clustering, parametrize_with_checks
+from sklearn.utils.estimator_checks import parametrize_with_checks
 from torch import nn
 
 from tests.problems import blobs
@@ -50,11 +50,6 @@ DECLARED = {
 @pytest.mark.filterwarnings("ignore")  # the checks provoke warnings on purpose
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
-
-
-@pytest.mark.filterwarnings("ignore:n_clusters is")
-def test_scikit_learn_checks_for_clusterings():
-    check_clustering("XSDC", XSDC(3, random_state=0))
 
 
 class TestRegimes:

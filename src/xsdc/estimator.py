@@ -77,8 +77,8 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
     batch_size, labeled_batch_size : int
         Unlabeled points in a step, copies counted, and labeled ones.
     learning_rate, supervised_learning_rate : float or "auto"
-        Of steps on all points and on labeled ones. A number is the length of each filter's step where filters are on the
-        sphere (convolutional kernel networks), and the factor of the gradient elsewhere.
+        Of steps on all points and on labeled ones. A number is the length of each filter's step where filters are on
+        the sphere (convolutional kernel networks), and the factor of the gradient elsewhere.
     ridge : float or "auto"
         lambda. "auto" keeps a number of effective dimensions per class in training, chosen again as it goes, and takes
         the value with the least left-out error for the classifier.

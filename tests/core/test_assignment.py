@@ -235,3 +235,22 @@ def test_inputs_stay_as_they_were():
     assign(scores, known, sizes=sizes)
     for old, new in zip(before, (scores, *sizes, known.allowed, known.group, known.apart.data), strict=True):
         np.testing.assert_array_equal(old, new)
+
+
+def test_cannot_links_that_nobody_breaks_leave_sizes_alone():
+    scores = np.array([[5.0, 0, -9], [4.0, 0, -9], [-9, -9, 3]])
+    one = np.ones(3)
+    facts = close(3, n_classes=3, cannot_link=[(1, 2)])
+    assert assign(scores, facts, sizes=(one, one)).tolist() == [0, 1, 2]
+
+
+def test_minus_infinity_means_cannot():
+    scores = np.array([[-np.inf, 0.0], [0.0, 5.0]])
+    assert assign(scores, close(2, n_classes=2), sizes=(np.ones(2), np.ones(2))).tolist() == [1, 0]
+    scores = np.array([[-np.inf, -10.0], [5.0, -10.0]])
+    assert assign(scores, close(2, n_classes=2, must_link=[(0, 1)])).tolist() == [1, 1]
+
+
+def test_those_who_lose_least_make_way():
+    facts = close(3, cannot_link=[(0, 1), (1, 2)], n_classes=2)
+    assert assign(np.array([[10.0, 0], [0.1, 0], [0, 1.0]]), facts).tolist() == [0, 1, 0]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -10,9 +11,9 @@ from hypothesis import strategies as st
 from sklearn.metrics import mutual_info_score
 
 from tests.problems import blobs, gaussian
-from xsdc.core.judging import Judge, indicators, merit
+from xsdc.core.judging import Judge, indicators, mean_margin, merit
 from xsdc.core.objective import decompose, ridge_classifier
-from xsdc.core.refinement import LEAST_GAIN, split_and_merge
+from xsdc.core.refinement import LEAST_GAIN, _best_merge, split_and_merge
 from xsdc.core.rounding import agreement
 
 SEEDS = st.integers(0, 10**6)
@@ -79,7 +80,8 @@ def test_merit_by_hand():
 def test_margins_are_averaged_group_by_group():
     codes = np.array([0, 0, 0, 1])
     scores = np.array([[0.9, 0.1]] * 3 + [[0.6, 0.4]])
-    assert merit(codes, scores) == pytest.approx((0.8 - 0.2) / 2)  # by point it would be 0.55
+    assert mean_margin(codes, scores) == pytest.approx((0.8 - 0.2) / 2)  # by point it would be 0.55
+    assert merit(codes, scores) == pytest.approx((0.8 - 0.2) / 2)  # all are told to be in the first
 
 
 def test_the_margin_is_over_the_best_of_the_others():
@@ -117,6 +119,17 @@ def test_the_truth_has_more_merit_than_what_is_near_it():
     cut[np.flatnonzero(y == 0)[::2]] = 4
     assert judge.merit(cut) < best - 0.1
     assert judge.merit(np.zeros(120, dtype=np.int64)) == 0
+
+
+def test_the_margin_is_merit_without_what_the_predictions_tell():
+    X, y = blobs(120, 4)
+    judge, _ = judge_of(X, dimension=4)
+    assert judge.merit(y.numpy()) - judge.margin(y.numpy()) == pytest.approx(math.log(4))  # four of like size, all told
+    assert 0.8 < judge.margin(y.numpy()) < 1.1
+    cut = np.where(np.arange(120) % 8 == 0, 4, y.numpy())  # half of the first group
+    assert judge.margin(cut) < judge.margin(y.numpy()) - 0.2
+    assert judge.margin(np.where(y.numpy() < 2, 0, 1)) > 0.5
+    assert judge.margin(np.zeros(120, dtype=np.int64)) == 0
 
 
 def test_the_merit_of_chance_is_near_zero():
@@ -157,11 +170,29 @@ def test_a_true_grouping_is_left_alone():
     assert np.array_equal(split_and_merge(y.numpy(), judge, A, rng=np.random.RandomState(0)), y.numpy())
 
 
-def test_two_groups_are_left_alone():
-    X, y = blobs(60, 3)
+@pytest.mark.parametrize("k", [1, 2])
+def test_one_or_two_groups_are_left_alone(k):
+    X, y = blobs(60, k)
     judge, A = judge_of(X, dimension=3)
-    two = np.where(y.numpy() == 2, 0, 1)
-    assert np.array_equal(split_and_merge(two, judge, A, rng=np.random.RandomState(0)), two)
+    assert np.array_equal(split_and_merge(y.numpy(), judge, A, rng=np.random.RandomState(0)), y.numpy())
+
+
+@pytest.mark.parametrize("halved", [0, 2])
+@pytest.mark.parametrize("noise", [0.0, 10.0])
+def test_the_best_merger_is_that_of_trying_them_all(halved, noise):
+    X, y = blobs(80, 4)
+    judge, _ = judge_of(X + noise * gaussian(80, 5), dimension=5)
+    codes = y.numpy().copy()
+    codes[np.flatnonzero(codes == halved)[::2]] = 4
+    tried = []
+    for i, j in itertools.combinations(range(5), 2):
+        if (i, j) != (halved, 4):  # that would undo the split
+            together = np.where(codes == j, i, codes)
+            tried.append(judge.merit(np.unique(together, return_inverse=True)[1]))
+    value, found = _best_merge(codes, judge.scores(indicators(codes, 5)), halved)
+    assert value == pytest.approx(max(tried))
+    assert judge.merit(found) == pytest.approx(value)
+    assert set(found.tolist()) == set(range(4))
 
 
 def test_groups_too_small_to_split_are_left_alone():

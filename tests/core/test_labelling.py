@@ -104,6 +104,18 @@ def test_of_several_ways_the_one_with_most_merit_comes_first():
     assert order != [0, 1, 2, 3]
 
 
+def test_each_way_is_tried_on_its_own_terms():
+    X = gaussian(60, 5)
+    labels = np.where(np.arange(60) < 6, np.arange(60) % 3, -1)  # with labels nothing is left to chance
+    constraints = close(60, labels=labels, n_classes=3)
+    narrow, wide = ClassSizes.around(3, 1, 1), ClassSizes.around(3, 0.1, 3)
+    ways = [Candidate(0.1, narrow), Candidate(0.1, wide), Candidate(0.001, narrow)]
+    together = {id(f.candidate): f.codes.tolist() for f in label(X, constraints, k=3, candidates=ways)}
+    alone = [label(X, constraints, k=3, candidates=[way])[0].codes.tolist() for way in ways]
+    assert [together[id(way)] for way in ways] == alone
+    assert alone[0] != alone[1] != alone[2] != alone[0]
+
+
 def test_same_seed_same_labels():
     X = gaussian(60, 5)
     one, two = (label(X, close(60, n_classes=4), k=4, rng=seed(5))[0].codes for _ in range(2))
@@ -168,6 +180,22 @@ def test_k_means_takes_unlabeled_points_into_labeled_classes():
     np.testing.assert_allclose(scores, -np.abs(Z - [1.0, 21.0]), atol=1e-12)
 
 
+def test_k_means_ends_where_every_centre_is_the_mean_of_its_points():
+    Z = gaussian(80, 3).numpy()
+    classes = np.where(np.arange(80) < 8, np.arange(80) % 2, -1)
+    scores = seeded_scores(Z, classes, 5, rng=seed())
+    members = np.where(classes >= 0, classes, scores.argmax(1))
+    centres = np.stack([Z[members == c].mean(0) for c in range(5)])
+    np.testing.assert_allclose(scores, -cdist(Z, centres), atol=1e-12)
+
+
+def test_same_seed_same_scores():
+    Z = gaussian(60, 3).numpy()
+    for classes in (np.full(60, -1), np.where(np.arange(60) < 4, 0, -1)):
+        one, two = (seeded_scores(Z, classes, 7, rng=seed(2)) for _ in range(2))
+        assert np.array_equal(one, two)
+
+
 def test_a_class_may_stay_without_points_of_its_own():
     Z = np.repeat([[0.0], [1.0]], 3, axis=0)
     classes = np.array([0, -1, -1, 1, -1, -1])
@@ -196,6 +224,7 @@ def test_scoring_leaves_its_inputs_as_they_were():
         ([1.0, 0.99, 0.98, 0.9, 0.2, 0.1], (1 / 3, 1.0), 3),
         ([1.0, 0.99, 0.98, 0.9, 0.2, 0.1], (0.0, 1.0), 4),
         ([1.0, 0.5, 0.4, 0.0], (1 / 3, 1 / 3), 3),  # the bounds leave no choice
+        ([1.0, 0.9, 0.8, 0.2, 0.1], (0.0, 0.3333333333333), 3),  # three groups hold all but rounding
     ],
 )
 def test_the_number_is_where_the_eigenvalues_fall_most_within_the_bounds(values, bound, number):
@@ -225,6 +254,6 @@ def test_the_number_of_separate_blobs_is_found(k):
 def test_the_largest_number_of_groups():
     assert largest_number(one_bound(0.1, 1), 50) == 10
     assert largest_number(one_bound(0.3, 1), 50) == 3
-    assert largest_number(one_bound(1 / 49, 1), 50) == 49  # 1 / (1 / 49) falls short of 49
+    assert largest_number(one_bound(0.3333333333334, 1), 50) == 3  # too much by rounding alone
     assert largest_number(one_bound(0.1, 1), 7) == 7
     assert largest_number(one_bound(0.0, 1), 7) == 7

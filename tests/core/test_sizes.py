@@ -228,3 +228,23 @@ def test_bounds_that_just_suffice_pass():
     sizes((0.1, 0.1), (0.2, 0.2), (0.7, 0.7)).check(close(10, n_classes=3), n_classes=3, names=NAMES)
     tight = close(10, labels=[0] * 2 + [-1] * 8, n_classes=3)
     sizes((0.0, 0.2), (0.4, 1.0), (0.4, 1.0)).check(tight, n_classes=3, names=NAMES)
+
+
+def test_equal_sizes_exist_for_every_number_of_classes():
+    for k in range(1, 200):
+        sizes = ClassSizes.around(k, 1, 1)
+        np.testing.assert_allclose(sizes.minimum, sizes.maximum, rtol=1e-12)
+        np.testing.assert_allclose(sizes.maximum, 1 / k)
+
+
+def test_open_numbers_need_one_that_meets_the_bounds():
+    with pytest.raises(InfeasibleError, match="No number of clusters"):
+        ClassSizes(np.array([0.4]), np.array([0.45])).check(close(10), n_classes=None, names=np.empty(0, dtype=object))
+    ClassSizes(np.array([0.4]), np.array([0.5])).check(close(10), n_classes=None, names=np.empty(0, dtype=object))
+
+
+def test_bounds_of_a_batch_do_not_exceed_it():
+    facts = close(10, labels=[-1] * 5 + [1] * 5, n_classes=2)
+    batch = np.arange(3)
+    size = ClassSizes(np.zeros(2), np.ones(2)).among(facts, facts.entries(batch), batch)
+    assert float(size.maximum.max()) <= 1

@@ -38,10 +38,11 @@ def assign(scores: Floats, constraints: Constraints, *, sizes: tuple[Floats, Flo
     weight = np.bincount(group)
     k = scores.shape[1]
     allowed = constraints.allowed[constraints.group_set][:, :k]  # (groups, k)
-    finite = np.maximum(scores, scores[np.isfinite(scores)].min(initial=0.0) - 1)
     total: Floats = np.zeros((len(weight), k))
-    np.add.at(total, group, finite)
+    np.add.at(total, group, scores)
     total[~allowed] = -np.inf
+    # What is known comes before scores: where they leave a group no class, any that is allowed will do.
+    total = np.where(np.isfinite(total).any(1, keepdims=True) | ~allowed, total, 0.0)
     choice: Ints = total.argmax(1)
     if sizes is not None:
         choice = _within_sizes(total, choice, weight, *sizes)
@@ -87,33 +88,38 @@ def _within_sizes(total: Floats, choice: Ints, weight: Ints, lo: Floats, hi: Flo
 
 
 def _separated(total: Floats, choice: Ints, weight: Ints, apart: csr_matrix) -> Ints:
-    """Move groups out of the class of those they cannot be with, the surest ones first.
+    """Move groups out of the class of those they cannot be with.
 
-    A group that finds every class of its own taken pushes out whoever loses least by moving, a limited number of times.
+    The surest ones stay; each that follows and clashes takes its best class that none of them holds. Where there is
+    none, groups move to where they clash least, those that lose least first.
     """
     choice = choice.copy()
     neighbours = {g: apart.indices[apart.indptr[g] : apart.indptr[g + 1]] for g in np.unique(apart.nonzero()[0])}
-    ranked = np.sort(total, axis=1)
+    ranked = np.sort(np.maximum(total, np.nanmin(total[np.isfinite(total)]) - 1), axis=1)
     margin = ranked[:, -1] - ranked[:, -2] if total.shape[1] > 1 else weight.astype(np.float64)
     order = sorted(neighbours, key=lambda g: -margin[g])
     placed: set[int] = set()
-    for g in order:  # like colouring a graph: each takes its best class that no placed neighbour holds
+    for g in order:  # like colouring a graph
         taken = {int(choice[h]) for h in neighbours[g] if h in placed}
         scores = total[g].copy()
         scores[list(taken)] = -np.inf
-        if np.isfinite(scores).any():
+        if int(choice[g]) in taken and np.isfinite(scores).any():
             choice[g] = scores.argmax()
         placed.add(g)
-    for _ in range(SWEEPS):  # then repair: fewest clashes first, best score second
+    # Then repair. A clash counts as much as the other side would lose by moving, so that it is passed on to whoever loses
+    # least until someone can step aside.
+    weights = margin + 0.1 * margin[order].mean() + np.finfo(np.float64).tiny
+    for _ in range(SWEEPS):
         moved = False
-        for g in order:
-            clashes = np.bincount(choice[neighbours[g]], minlength=total.shape[1]).astype(np.float64)
+        for g in reversed(order):
+            others = neighbours[g]
+            clashes = np.bincount(choice[others], weights[others], minlength=total.shape[1])
             if not clashes[choice[g]]:
                 continue
             clashes[~np.isfinite(total[g])] = np.inf
             best = np.lexsort((-total[g], clashes))[0]
-            moved |= clashes[best] < clashes[choice[g]]
-            choice[g] = best if clashes[best] < clashes[choice[g]] else choice[g]
+            if clashes[best] < clashes[choice[g]]:
+                choice[g], moved = best, True
         if not moved:
             break
     return choice

@@ -41,12 +41,12 @@ class Judge:
         return left_out
 
     def margin(self, codes: Ints) -> float:
-        """Mean margin of a grouping, 0 to k - 1; the part of its merit that sizes have no say in."""
+        """Mean margin of a grouping, about 1 at best: the part of its merit that sizes have no say in."""
         k = int(codes.max()) + 1
         return mean_margin(codes, self.scores(indicators(codes, k))) if k > 1 else 0.0
 
     def merit(self, codes: Ints) -> float:
-        """Merit of a grouping, 0 to k - 1."""
+        """Merit of a grouping into groups 0, 1, ...; up to log k + 1 for k groups, or thereabouts."""
         return merit(codes, self.scores(indicators(codes, int(codes.max()) + 1)))
 
 

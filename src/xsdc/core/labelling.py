@@ -172,6 +172,8 @@ def largest_number(sizes: ClassSizes, limit: int) -> int:
 def _nearest(Z: Floats, reference: Floats) -> Floats:
     """Distance of each point to the nearest of some others."""
     out = np.empty(len(Z))
+    middle = reference.mean(0)  # distances from norms and products lose digits to what the points have in common
+    Z, reference = Z - middle, reference - middle
     squares = (reference**2).sum(1)
     step = max(1, BLOCK_ENTRIES // len(reference))
     for start in range(0, len(Z), step):

@@ -7,6 +7,7 @@ labeled points are taken off is shared out to the batch as the unlabeled points 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,7 +52,7 @@ class ClassSizes:
     def around(cls, k: int, low: float, high: float) -> ClassSizes:
         """Bound every class by multiples of the equal share 1/k."""
         least = min(low, 1.0) / k
-        return cls(np.full(k, least), np.full(k, min(high / k, 1 - (k - 1) * least)))
+        return cls(np.full(k, least), np.full(k, max(least, min(high / k, 1 - (k - 1) * least))))
 
     def check(self, constraints: Constraints, *, n_classes: int | None, names: npt.NDArray[np.object_]) -> None:
         """Raise `InfeasibleError` where the classes or the labels given cannot meet the bounds.
@@ -79,6 +80,13 @@ class ClassSizes:
                     f" points. Lower the minimum to {1 / n_classes:.3g} or less."
                 )
             self._check_labels(constraints, lo * n, hi * n, names)
+        else:
+            fewest = math.ceil(1 / float(self.maximum.max()) - SLACK)
+            if fewest * float(self.minimum.min()) > 1 + SLACK:
+                raise InfeasibleError(
+                    f"No number of clusters meets cluster_size: fewer than {fewest} cannot hold all points, {fewest} need"
+                    f" {fewest * float(self.minimum.min()):.3g} of them. Lower the minimum or raise the maximum."
+                )
         group = np.bincount(constraints.group)
         if group.max() > max(1.0, float(self.maximum.max()) * n) + 1:  # a whole point of rounding
             raise InfeasibleError(
@@ -90,7 +98,7 @@ class ClassSizes:
     @staticmethod
     def _check_labels(constraints: Constraints, lo: Floats, hi: Floats, names: npt.NDArray[np.object_]) -> None:
         given = np.bincount(constraints.classes[constraints.classes >= 0], minlength=len(lo))
-        over = np.flatnonzero(given > np.ceil(hi))
+        over = np.flatnonzero(given > np.ceil(hi - SLACK))
         if over.size:
             c = over[0]
             raise InfeasibleError(
@@ -98,7 +106,7 @@ class ClassSizes:
                 f" {constraints.n}. Raise the maximum.",
                 rows=np.flatnonzero(constraints.classes == c).tolist(),
             )
-        wanted = np.maximum(np.floor(lo) - given, 0).sum()
+        wanted = np.maximum(np.floor(lo + SLACK) - given, 0).sum()
         free = constraints.n - given.sum()
         if wanted > free:
             raise InfeasibleError(
@@ -149,6 +157,6 @@ class ClassSizes:
             rows = least[which], most[which]
         b = len(here)
         ones, zeros = known.ones_per_row().numpy(), known.zeros_per_row().numpy()
-        most_here = np.maximum(rows[1], np.maximum(ones, 1))
+        most_here = np.minimum(np.maximum(rows[1], np.maximum(ones, 1)), b)
         least_here = np.minimum(rows[0], b - zeros)
         return Fractions(torch.from_numpy(np.minimum(least_here, most_here) / b), torch.from_numpy(most_here / b))

@@ -2,7 +2,8 @@
 
 from xsdc.fitting.automatic import choose_network
 from xsdc.fitting.choices import Choices
-from xsdc.fitting.fit import Fitted, fit_model, scaled_features
+from xsdc.fitting.features import scaled_features
+from xsdc.fitting.fit import Fitted, fit_model
 from xsdc.fitting.knowledge import Knowledge, read_knowledge
 from xsdc.fitting.settings import Settings, read_settings
 

@@ -3,146 +3,33 @@
 from __future__ import annotations
 
 import copy
-import sys
-import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from sklearn.model_selection import train_test_split
 from torch import Tensor
 
-from xsdc.core.assignment import violated_links
-from xsdc.core.classifier import Classifier, fit_classifier
 from xsdc.core.feasibility import check_feasible
 from xsdc.core.labelling import Labelling
 from xsdc.core.objective import decompose
-from xsdc.core.rounding import nearest_labels
 from xsdc.core.sizes import ClassSizes
-from xsdc.errors import InvalidInputError
-from xsdc.fitting.automatic import (
-    ENOUGH_TO_HOLD_OUT,
-    choose_plan,
-    choose_sizes,
-    training_dimension,
-)
-from xsdc.fitting.calibration import calibrate
+from xsdc.fitting.automatic import choose_sizes
 from xsdc.fitting.choices import Choices
-from xsdc.fitting.everyone import Bounds, LabelEveryone, make_judge
+from xsdc.fitting.end import End, Outcome
+from xsdc.fitting.everyone import Bounds, make_judge
+from xsdc.fitting.features import normalised
 from xsdc.fitting.knowledge import Knowledge
 from xsdc.fitting.landmarks import choose_landmarks
 from xsdc.fitting.settings import Settings, read_sizes
-from xsdc.networks import Network, normalize_features
-from xsdc.training import Batches, Callback, Progress, Trainer
+from xsdc.fitting.train import hold_out, make_trainer, why_stopped
+from xsdc.networks import Network
 
 Ints = npt.NDArray[np.int64]
-Auto = Literal["auto"]
-MOST_FITTED = 100_000  # points that the classifier is fitted to
-SAMPLE = 2048  # points by which the ridge is chosen
-SCORED = 5000  # points that take part in a score
-HELD_OUT = 0.2
 CLEARLY = 0.1  # of a margin; the first features are partial to the groups that they themselves have led to
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What was found for the points.
-
-    Attributes
-    ----------
-    knowledge : Knowledge
-        As given, with the number of classes settled.
-    codes : array of int64, shape (n,)
-        Class of each point.
-    classifier : Classifier
-        For new points.
-    eigenvalues : Tensor
-        Leading eigenvalues of the normalised M; none where every point was labeled.
-    violated : int
-        Cannot-linked pairs of groups that share a class.
-    """
-
-    knowledge: Knowledge
-    codes: Ints
-    classifier: Classifier
-    eigenvalues: Tensor
-    violated: int
-
-
-@dataclass(frozen=True)
-class End:
-    """The end of a fit: labels for everyone, a classifier, its calibration.
-
-    Attributes
-    ----------
-    ridge : float or "auto"
-        lambda, of the cost and of the classifier.
-    entropy : float or "median"
-        nu.
-    bounds : Bounds
-        Bounds on sizes.
-    """
-
-    ridge: float | Auto
-    entropy: float | Literal["median"]
-    bounds: Bounds
-
-    def label(
-        self,
-        Phi: Tensor,
-        knowledge: Knowledge,
-        *,
-        landmarks: Ints,
-        choices: Choices,
-        rng: np.random.RandomState,
-    ) -> tuple[Knowledge, Labelling]:
-        """Label all points by normalised features (n, D)."""
-        everyone = LabelEveryone(
-            Phi,
-            landmarks=landmarks,
-            ridge=self.ridge,
-            entropy=self.entropy,
-            bounds=self.bounds,
-            choices=choices,
-            rng=rng,
-        )
-        return everyone.label(knowledge)
-
-    def classify(
-        self,
-        Phi: Tensor,
-        knowledge: Knowledge,
-        labelling: Labelling,
-        *,
-        held_out: Ints,
-        choices: Choices,
-        rng: np.random.RandomState,
-    ) -> Outcome:
-        """Fit a classifier to the labels found, and calibrate it."""
-        codes = labelling.codes
-        sample = np.sort(rng.permutation(len(codes))[:MOST_FITTED])
-        classifier = fit_classifier(
-            decompose(Phi[torch.from_numpy(sample)]),
-            torch.from_numpy(codes[sample]),
-            n_classes=len(knowledge.names),
-            lam=None if self.ridge == "auto" else self.ridge,
-        )
-        if self.ridge == "auto":
-            choices.note("ridge of the classifier", classifier.lam, "least squared error on points left out")
-        classifier = calibrate(
-            classifier, Phi, knowledge, labelling, held_out=held_out, entropy=self.entropy, choices=choices, rng=rng
-        )
-        violated = violated_links(codes, knowledge.constraints)
-        if violated:
-            warnings.warn(
-                f"{violated} cannot-links could not be met with {len(knowledge.names)} classes.",
-                UserWarning,
-                stacklevel=4,
-            )
-        return Outcome(knowledge, codes, classifier, labelling.eigenvalues, violated)
 
 
 @dataclass(frozen=True)
@@ -230,10 +117,10 @@ def fit_model(
     training_sizes, bounds = choose_sizes(knowledge, given, choices)
     held_out = np.empty(0, dtype=np.int64)
     if validation is None:
-        held_out = _hold_out(knowledge, settings, choices, rng)
+        held_out = hold_out(knowledge, settings, choices, rng)
     if len(held_out):
         validation = (data[torch.from_numpy(held_out)], knowledge.codes[held_out])
-    trainer = _make_trainer(
+    trainer = make_trainer(
         network,
         data,
         knowledge.hiding(held_out) if len(held_out) else knowledge,
@@ -245,47 +132,65 @@ def fit_model(
         rng=rng,
         generator=generator,
     )
-    landmarks = choose_landmarks(knowledge, rng)
+    end = End(settings.ridge, settings.entropy, Bounds(bounds, given=given is not None))
+    label = partial(end.label, landmarks=choose_landmarks(knowledge, rng), rng=rng)
     first_state = copy.deepcopy(network.state_dict())
     trainer.run()
-    end = End(settings.ridge, settings.entropy, Bounds(bounds, given=given is not None))
-    labels = partial(end.label, landmarks=landmarks, rng=rng)
-    Phi, norm = _normalised(network.features(data))
-    notes = Choices()
-    settled, labelling = labels(Phi, knowledge, choices=notes)
+    found = _find(network, data, knowledge, label)
     kept = trainer.best_iteration if trainer.best_score is not None else trainer.iteration
-    if kept and knowledge.n_clusters is not None and not (knowledge.constraints.classes >= 0).any():
-        # No label says whether training has helped: the groups found with it must not be clearly worse than those
-        # found without, both judged by the first features, which no grouping has shaped.
+    unguided = knowledge.n_clusters is not None and not (knowledge.constraints.classes >= 0).any()
+    if kept and unguided and settings.max_iter == "auto":
         last_state = copy.deepcopy(network.state_dict())
         network.load_state_dict(first_state)
-        first_Phi, first_norm = _normalised(network.features(data))
-        first_notes = Choices()
-        _, first = labels(first_Phi, knowledge, choices=first_notes)
-        judge = make_judge(decompose(first_Phi[torch.from_numpy(landmarks)]), knowledge.n_clusters)
-        margin, first_margin = (judge.margin(found.codes[landmarks]) for found in (labelling, first))
-        why = f"by the first features, groups found with it have margins of {margin:.3f}, without it {first_margin:.3f}"
-        if first_margin > margin + CLEARLY:
-            Phi, norm, labelling, notes, kept = first_Phi, first_norm, first, first_notes, 0
+        first = _find(network, data, knowledge, label)
+        if _has_harmed(found, first, choices):
+            found, kept = first, 0
         else:
             network.load_state_dict(last_state)
-        choices.note("training kept", kept > 0, why)
-    choices.made += notes.made
+    choices.made += found.choices.made
+    outcome = end.classify(found.Phi, found.knowledge, found.labelling, held_out=held_out, choices=choices, rng=rng)
     return Fitted(
         network=network,
-        norm=norm,
-        features=Phi,
-        outcome=end.classify(Phi, settled, labelling, held_out=held_out, choices=choices, rng=rng),
+        norm=found.norm,
+        features=found.Phi,
+        outcome=outcome,
         end=end,
         steps=trainer.history,
-        stopped=_why_stopped(trainer),
+        stopped=why_stopped(trainer),
         best_iteration=kept,
     )
 
 
-def scaled_features(network: Network, data: Tensor, norm: float) -> Tensor:
-    """Features of prepared data at the scale of the fit."""
-    return normalize_features(network.features(data), norm=norm)[0]
+@dataclass(frozen=True)
+class _Found:
+    """Features and the labels found with them."""
+
+    Phi: Tensor
+    norm: float
+    knowledge: Knowledge
+    labelling: Labelling
+    choices: Choices
+
+
+def _find(network: Network, data: Tensor, knowledge: Knowledge, label: Callable[..., Any]) -> _Found:
+    Phi, norm = normalised(network.features(data))
+    choices = Choices()
+    knowledge, labelling = label(Phi, knowledge, choices=choices)
+    return _Found(Phi, norm, knowledge, labelling, choices)
+
+
+def _has_harmed(trained: _Found, first: _Found, choices: Choices) -> bool:
+    """Whether groups found after training are clearly worse than those found before.
+
+    No label can tell. Both are judged by the first features, which no grouping has shaped, and by their margins alone,
+    which sizes have no say in.
+    """
+    judge = make_judge(decompose(first.Phi), len(first.knowledge.names))
+    margin, first_margin = (judge.margin(found.labelling.codes) for found in (trained, first))
+    harmed = first_margin > margin + CLEARLY
+    why = f"by the first features, groups found with it have margins of {margin:.3f}, without it {first_margin:.3f}"
+    choices.note("training kept", not harmed, why)
+    return harmed
 
 
 def _refuse_impossible(sizes: ClassSizes, knowledge: Knowledge, rng: np.random.RandomState) -> None:
@@ -295,121 +200,3 @@ def _refuse_impossible(sizes: ClassSizes, knowledge: Knowledge, rng: np.random.R
     known = constraints.entries()
     size = sizes.among(constraints, known)
     check_feasible(known, *(torch.as_tensor(x) * constraints.n for x in (size.minimum, size.maximum)), cap=None)
-
-
-def _make_trainer(
-    network: Network,
-    data: Tensor,
-    knowledge: Knowledge,
-    settings: Settings,
-    *,
-    points: Ints,
-    sizes: ClassSizes,
-    held: tuple[Tensor, Ints] | None,
-    choices: Choices,
-    rng: np.random.RandomState,
-    generator: torch.Generator,
-) -> Trainer:
-    plan = choose_plan(settings, network, knowledge, choices)
-    classes = torch.from_numpy(knowledge.constraints.classes)
-    seen = torch.from_numpy(points)
-    sample = torch.from_numpy(rng.permutation(points)[:SAMPLE]).sort().values
-    dimension = training_dimension(knowledge.n_clusters, len(sample), network.n_features)
-    if settings.ridge == "auto" and plan.total:
-        choices.note(
-            "ridge in training",
-            f"effective dimension {dimension:.3g}",
-            "five directions per class, as far as points and features allow; chosen again every"
-            f" {plan.rechoose_every} steps",
-        )
-
-    def choose_ridge(network: Network) -> float:
-        if not isinstance(settings.ridge, str):
-            return settings.ridge
-        return decompose(_normalised(network.features(data[sample]))[0]).ridge_for_dimension(dimension)
-
-    def score(network: Network, _lam: float) -> float:
-        assert held is not None  # noqa: S101  a score is only taken where there is a validation set
-        labeled = torch.from_numpy(np.flatnonzero(knowledge.codes >= 0))
-        both = torch.unique(torch.cat([labeled[:SCORED], sample]))
-        Phi, norm = _normalised(network.features(data[both]))
-        seeds = torch.isin(both, labeled)
-        given = torch.from_numpy(knowledge.codes)[both]
-        codes = torch.where(seeds, given, nearest_labels(Phi, Phi[seeds], given[seeds]).cpu())
-        classifier = fit_classifier(decompose(Phi), codes, n_classes=len(knowledge.names))
-        predicted = classifier.scores(scaled_features(network, held[0], norm)).argmax(1).cpu().numpy()
-        return float((predicted == held[1]).mean())
-
-    return Trainer(
-        network,
-        data,
-        constraints=knowledge.constraints,
-        batches=Batches(
-            seen[classes[seen] >= 0],
-            seen[classes[seen] < 0],
-            settings.labeled_batch_size,
-            settings.batch_size,
-            copies=settings.copies,
-        ),
-        plan=plan,
-        labeler=settings.labeler,
-        sizes=sizes,
-        choose_ridge=choose_ridge,
-        score=None if held is None else score,
-        augment=settings.augment,
-        callbacks=_callbacks(settings),
-        generator=generator,
-    )
-
-
-def _hold_out(knowledge: Knowledge, settings: Settings, choices: Choices, rng: np.random.RandomState) -> Ints:
-    """Choose labels that training does not see, to score it by."""
-    share = settings.validation
-    labeled = np.flatnonzero(knowledge.codes >= 0)
-    counts = np.bincount(knowledge.codes[labeled], minlength=1)
-    counts = counts[counts > 0]
-    none = np.empty(0, dtype=np.int64)
-    if share is None or isinstance(share, tuple):
-        return none
-    if share == "auto":
-        if len(labeled) < ENOUGH_TO_HOLD_OUT or counts.min() < 10:
-            if settings.patience is not None:
-                raise InvalidInputError(
-                    f"patience needs a validation set; {len(labeled)} labels are too few to hold some out unasked. Set"
-                    " validation to a fraction of them, or to a pair (X, y)."
-                )
-            choices.note(
-                "validation",
-                None,
-                f"fewer than {ENOUGH_TO_HOLD_OUT} labels or fewer than ten of a class: all of them train",
-            )
-            return none
-        share = HELD_OUT
-        choices.note("validation", share, f"{len(labeled)} labels suffice to hold some out of training")
-    size = round(float(share) * len(labeled))
-    if size < 1 or len(labeled) - size < max(2, len(counts)):
-        raise InvalidInputError(
-            f"validation={share} of {len(labeled)} labels leaves too few to train with or none to score by. Give a pair"
-            " (X, y), or None."
-        )
-    stratify = knowledge.codes[labeled] if counts.min() >= 2 and size >= len(counts) else None
-    _, held_out = train_test_split(labeled, test_size=size, stratify=stratify, random_state=rng)
-    return np.sort(held_out)
-
-
-def _callbacks(settings: Settings) -> list[Callback]:
-    show = sys.stderr.isatty() if settings.progress == "auto" else settings.progress
-    return [*settings.callbacks, *([Progress()] if show else [])]
-
-
-def _why_stopped(trainer: Trainer) -> str:
-    if trainer.interrupted or trainer.diverged:
-        return "interrupted" if trainer.interrupted else "features lost their meaning"
-    return "all steps made" if trainer.iteration >= trainer.plan.total else "no better score"
-
-
-def _normalised(Phi: Tensor) -> tuple[Tensor, float]:
-    """Features at the scale of the paper; features that are all alike stay as they are."""
-    norm = float(torch.linalg.vector_norm(Phi - Phi.mean(1, keepdim=True), dim=1).mean())
-    norm = norm if norm > 0 else 1.0
-    return normalize_features(Phi, norm=norm)[0], norm

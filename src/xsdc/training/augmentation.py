@@ -44,9 +44,9 @@ def augment_images(images: Tensor, generator: torch.Generator) -> Tensor:
     angle = torch.where(uniform(n) < TURNED, angle, 0.0)
     width = torch.where(uniform(n) < NARROWED, 1 - uniform(n) / 4, 1.0)
     shift = torch.where(uniform(n, 2) < SHIFTED, torch.randn(n, 2, generator=generator) * 2 / 28, 0.0)
-    # Rows of the map from places in the new image to places in the old one.
+    # Rows of the map from places in the new image to places in the old one, both from -1 to 1 along each side.
     cos, sin = angle.cos(), angle.sin()
-    maps = torch.stack([cos / width, -sin, shift[:, 0], sin / width, cos, shift[:, 1]], 1).view(n, 2, 3)
+    maps = torch.stack([cos / width, -sin * H / W, shift[:, 0], sin * W / H / width, cos, shift[:, 1]], 1).view(n, 2, 3)
     ground = images.amin((1, 2, 3), keepdim=True)
     grid = torch.nn.functional.affine_grid(maps.to(images), list(images.shape), align_corners=False)
     moved = torch.nn.functional.grid_sample(images - ground, grid, align_corners=False)

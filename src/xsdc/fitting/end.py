@@ -1,0 +1,122 @@
+"""The end of a fit: labels for everyone, a classifier, its calibration."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from xsdc.core.assignment import violated_links
+from xsdc.core.classifier import Classifier, fit_classifier
+from xsdc.core.labelling import Labelling
+from xsdc.core.objective import decompose
+from xsdc.fitting.calibration import calibrate
+from xsdc.fitting.choices import Choices
+from xsdc.fitting.everyone import Bounds, LabelEveryone
+from xsdc.fitting.knowledge import Knowledge
+
+Ints = npt.NDArray[np.int64]
+MOST_FITTED = 100_000  # points that the classifier is fitted to
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was found for the points.
+
+    Attributes
+    ----------
+    knowledge : Knowledge
+        As given, with the number of classes settled.
+    codes : array of int64, shape (n,)
+        Class of each point.
+    classifier : Classifier
+        For new points.
+    eigenvalues : Tensor
+        Leading eigenvalues of the normalised M; none where every point was labeled.
+    violated : int
+        Cannot-linked pairs of groups that share a class.
+    """
+
+    knowledge: Knowledge
+    codes: Ints
+    classifier: Classifier
+    eigenvalues: Tensor
+    violated: int
+
+
+@dataclass(frozen=True)
+class End:
+    """How labels and a classifier are found on trained features.
+
+    Attributes
+    ----------
+    ridge : float or "auto"
+        lambda, of the cost and of the classifier.
+    entropy : float or "median"
+        nu.
+    bounds : Bounds
+        Bounds on sizes.
+    """
+
+    ridge: float | Literal["auto"]
+    entropy: float | Literal["median"]
+    bounds: Bounds
+
+    def label(
+        self,
+        Phi: Tensor,
+        knowledge: Knowledge,
+        *,
+        landmarks: Ints,
+        choices: Choices,
+        rng: np.random.RandomState,
+    ) -> tuple[Knowledge, Labelling]:
+        """Label all points by normalised features (n, D)."""
+        everyone = LabelEveryone(
+            Phi,
+            landmarks=landmarks,
+            ridge=self.ridge,
+            entropy=self.entropy,
+            bounds=self.bounds,
+            choices=choices,
+            rng=rng,
+        )
+        return everyone.label(knowledge)
+
+    def classify(
+        self,
+        Phi: Tensor,
+        knowledge: Knowledge,
+        labelling: Labelling,
+        *,
+        held_out: Ints,
+        choices: Choices,
+        rng: np.random.RandomState,
+    ) -> Outcome:
+        """Fit a classifier to the labels found, and calibrate it."""
+        codes = labelling.codes
+        sample = np.sort(rng.permutation(len(codes))[:MOST_FITTED])
+        classifier = fit_classifier(
+            decompose(Phi[torch.from_numpy(sample)]),
+            torch.from_numpy(codes[sample]),
+            n_classes=len(knowledge.names),
+            lam=None if self.ridge == "auto" else self.ridge,
+        )
+        if self.ridge == "auto":
+            choices.note("ridge of the classifier", classifier.lam, "least squared error on points left out")
+        classifier = calibrate(
+            classifier, Phi, knowledge, labelling, held_out=held_out, entropy=self.entropy, choices=choices, rng=rng
+        )
+        violated = violated_links(codes, knowledge.constraints)
+        if violated:
+            warnings.warn(
+                f"{violated} cannot-links could not be met with {len(knowledge.names)} classes.",
+                UserWarning,
+                stacklevel=4,
+            )
+        return Outcome(knowledge, codes, classifier, labelling.eigenvalues, violated)

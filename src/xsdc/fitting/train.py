@@ -1,0 +1,164 @@
+"""The training of a fit: which points, which steps, and what they are scored by."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from sklearn.model_selection import train_test_split
+from torch import Tensor
+
+from xsdc.core.classifier import fit_classifier
+from xsdc.core.objective import decompose
+from xsdc.core.rounding import nearest_labels
+from xsdc.core.sizes import ClassSizes
+from xsdc.errors import InvalidInputError
+from xsdc.fitting.automatic import ENOUGH_TO_HOLD_OUT, choose_plan, training_dimension
+from xsdc.fitting.choices import Choices
+from xsdc.fitting.features import normalised, scaled_features
+from xsdc.fitting.knowledge import Knowledge
+from xsdc.fitting.settings import Settings
+from xsdc.networks import Network
+from xsdc.training import Batches, Callback, Progress, Trainer
+
+Ints = npt.NDArray[np.int64]
+SAMPLE = 2048  # points by which the ridge is chosen
+SCORED = 5000  # labeled points that take part in a score
+HELD_OUT = 0.2
+
+
+def make_trainer(
+    network: Network,
+    data: Tensor,
+    knowledge: Knowledge,
+    settings: Settings,
+    *,
+    points: Ints,
+    sizes: ClassSizes,
+    held: tuple[Tensor, Ints] | None,
+    choices: Choices,
+    rng: np.random.RandomState,
+    generator: torch.Generator,
+) -> Trainer:
+    """Put a training together.
+
+    Parameters
+    ----------
+    network : Network
+        To be trained in place.
+    data : Tensor, shape (n, ...)
+        Prepared data.
+    knowledge : Knowledge
+        What training may know.
+    settings : Settings
+        Options.
+    points : array of int
+        Points that take part.
+    sizes : ClassSizes
+        Bounds on the classes.
+    held : pair of Tensor and array of int, or None
+        Data and codes to score by.
+    choices : Choices
+        Where choices are written down.
+    rng, generator : RandomState, torch.Generator
+        Sources of randomness.
+    """
+    plan = choose_plan(settings, network, knowledge, choices)
+    classes = torch.from_numpy(knowledge.constraints.classes)
+    seen = torch.from_numpy(points)
+    sample = torch.from_numpy(rng.permutation(points)[:SAMPLE]).sort().values
+    dimension = training_dimension(knowledge.n_clusters, len(sample), network.n_features)
+    if settings.ridge == "auto" and plan.total:
+        choices.note(
+            "ridge in training",
+            f"effective dimension {dimension:.3g}",
+            "five directions per class, as far as points and features allow; chosen again every"
+            f" {plan.rechoose_every} steps",
+        )
+
+    def choose_ridge(network: Network) -> float:
+        if not isinstance(settings.ridge, str):
+            return settings.ridge
+        return decompose(normalised(network.features(data[sample]))[0]).ridge_for_dimension(dimension)
+
+    def score(network: Network, _lam: float) -> float:
+        assert held is not None  # noqa: S101  a score is only taken where there is a validation set
+        labeled = torch.from_numpy(np.flatnonzero(knowledge.codes >= 0))
+        both = torch.unique(torch.cat([labeled[:SCORED], sample]))
+        Phi, norm = normalised(network.features(data[both]))
+        seeds = torch.isin(both, labeled)
+        given = torch.from_numpy(knowledge.codes)[both]
+        codes = torch.where(seeds, given, nearest_labels(Phi, Phi[seeds], given[seeds]).cpu())
+        classifier = fit_classifier(decompose(Phi), codes, n_classes=len(knowledge.names))
+        predicted = classifier.scores(scaled_features(network, held[0], norm)).argmax(1).cpu().numpy()
+        return float((predicted == held[1]).mean())
+
+    return Trainer(
+        network,
+        data,
+        constraints=knowledge.constraints,
+        batches=Batches(
+            seen[classes[seen] >= 0],
+            seen[classes[seen] < 0],
+            settings.labeled_batch_size,
+            settings.batch_size,
+            copies=settings.copies,
+        ),
+        plan=plan,
+        labeler=settings.labeler,
+        sizes=sizes,
+        choose_ridge=choose_ridge,
+        score=None if held is None else score,
+        augment=settings.augment,
+        callbacks=_callbacks(settings),
+        generator=generator,
+    )
+
+
+def hold_out(knowledge: Knowledge, settings: Settings, choices: Choices, rng: np.random.RandomState) -> Ints:
+    """Choose labels that training does not see, to score it by."""
+    share = settings.validation
+    labeled = np.flatnonzero(knowledge.codes >= 0)
+    counts = np.bincount(knowledge.codes[labeled], minlength=1)
+    counts = counts[counts > 0]
+    none = np.empty(0, dtype=np.int64)
+    if share is None or isinstance(share, tuple):
+        return none
+    if share == "auto":
+        if len(labeled) < ENOUGH_TO_HOLD_OUT or counts.min() < 10:
+            if settings.patience is not None:
+                raise InvalidInputError(
+                    f"patience needs a validation set; {len(labeled)} labels are too few to hold some out unasked. Set"
+                    " validation to a fraction of them, or to a pair (X, y)."
+                )
+            choices.note(
+                "validation",
+                None,
+                f"fewer than {ENOUGH_TO_HOLD_OUT} labels or fewer than ten of a class: all of them train",
+            )
+            return none
+        share = HELD_OUT
+        choices.note("validation", share, f"{len(labeled)} labels suffice to hold some out of training")
+    size = round(float(share) * len(labeled))
+    if size < 1 or len(labeled) - size < max(2, len(counts)):
+        raise InvalidInputError(
+            f"validation={share} of {len(labeled)} labels leaves too few to train with or none to score by. Give a pair"
+            " (X, y), or None."
+        )
+    stratify = knowledge.codes[labeled] if counts.min() >= 2 and size >= len(counts) else None
+    _, held_out = train_test_split(labeled, test_size=size, stratify=stratify, random_state=rng)
+    return np.sort(held_out)
+
+
+def why_stopped(trainer: Trainer) -> str:
+    """Say why training ended."""
+    if trainer.interrupted or trainer.diverged:
+        return "interrupted" if trainer.interrupted else "features lost their meaning"
+    return "all steps made" if trainer.iteration >= trainer.plan.total else "no better score"
+
+
+def _callbacks(settings: Settings) -> list[Callback]:
+    show = sys.stderr.isatty() if settings.progress == "auto" else settings.progress
+    return [*settings.callbacks, *([Progress()] if show else [])]
