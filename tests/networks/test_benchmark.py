@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks import networks as benchmark
-from benchmarks.measure import END, START, write_between_markers
+from benchmarks.measure import write_between_markers
 from xsdc.networks import NETWORKS
 
 
@@ -24,9 +24,9 @@ def test_every_layer_is_timed():
 
 def test_table_lands_between_its_marks(tmp_path):
     page = tmp_path / "page.md"
-    page.write_text(f"a\n{START}\nold\n{END}\nb\n", encoding="utf-8")
+    page.write_text("a\n<!-- benchmark:start -->\nold\n<!-- benchmark:end -->\nb\n", encoding="utf-8")
     write_between_markers(page, "new")
-    assert page.read_text(encoding="utf-8") == f"a\n{START}\nnew\n{END}\nb\n"
+    assert page.read_text(encoding="utf-8") == "a\n<!-- benchmark:start -->\nnew\n<!-- benchmark:end -->\nb\n"
 
 
 def test_data_is_found_by_option_or_environment(tmp_path, monkeypatch):

@@ -106,8 +106,8 @@ def _separated(total: Floats, choice: Ints, weight: Ints, apart: csr_matrix) -> 
         if int(choice[g]) in taken and np.isfinite(scores).any():
             choice[g] = scores.argmax()
         placed.add(g)
-    # Then repair. A clash counts as much as the other side would lose by moving, so that it is passed on to whoever loses
-    # least until someone can step aside.
+    # Then repair. A clash counts as much as the other side would lose by moving, so that it is passed on to whoever
+    # loses least, until someone can step aside.
     weights = margin + 0.1 * margin[order].mean() + np.finfo(np.float64).tiny
     for _ in range(SWEEPS):
         moved = False

@@ -84,8 +84,9 @@ class ClassSizes:
             fewest = math.ceil(1 / float(self.maximum.max()) - SLACK)
             if fewest * float(self.minimum.min()) > 1 + SLACK:
                 raise InfeasibleError(
-                    f"No number of clusters meets cluster_size: fewer than {fewest} cannot hold all points, {fewest} need"
-                    f" {fewest * float(self.minimum.min()):.3g} of them. Lower the minimum or raise the maximum."
+                    f"No number of clusters meets cluster_size: fewer than {fewest} cannot hold all points,"
+                    f" {fewest} need {fewest * float(self.minimum.min()):.3g} of them. Lower the minimum or raise the"
+                    " maximum."
                 )
         group = np.bincount(constraints.group)
         if group.max() > max(1.0, float(self.maximum.max()) * n) + 1:  # a whole point of rounding
