@@ -77,7 +77,15 @@ def step_times(images: Tensor, y: Tensor) -> tuple[str, float, float, float]:
         fast.load_state_dict(start)
         Phi = batch_features(fast, images, batch, augment=None, generator=generator)
         sizes = ClassSizes.around(K, 1, 1)
-        value = batch_objective(Phi, batch, constraints=constraints, labeler=Balancing(), sizes=sizes, lam=LAM)
+        value = batch_objective(
+            Phi,
+            batch,
+            constraints=constraints,
+            labeler=Balancing(),
+            sizes=sizes,
+            lam=LAM,
+            generator=generator,
+        ).value
         for step in steps:
             step.zero_grad()
         value.backward()  # type: ignore[no-untyped-call]

@@ -19,6 +19,7 @@ from torch import nn
 from tests.problems import blobs
 from xsdc import XSDC
 from xsdc.errors import ContradictionError, InfeasibleError, InvalidInputError
+from xsdc.labelers import LABELERS, Labeler, PseudoLabels
 from xsdc.model_selection import LabeledKFold, LabeledScorer
 from xsdc.training import Callback
 
@@ -472,14 +473,28 @@ class TestOptions:
     def test_own_labeler(self):
         calls = []
 
-        class Together:
-            def label(self, spectrum, *, lam, known, size):
-                calls.append(spectrum.n)
-                return torch.ones(spectrum.n, spectrum.n)
+        class Together(Labeler):
+            def label(self, batch):
+                calls.append(batch.n)
+                return torch.ones(batch.n, batch.n)
 
         X, y = groups()
         XSDC(labeler=Together(), max_iter=3, random_state=0).fit(X, few(y))
         assert len(calls) == 3
+
+    @pytest.mark.parametrize("labeler", list(LABELERS))
+    def test_every_labeler_trains_with_and_without_labels(self, labeler):
+        X, y = groups(spread=3.0)
+        for given in (None, few(y)):
+            model = XSDC(3, labeler=labeler, max_iter=4, batch_size=60, random_state=0).fit(X, given)
+            assert model.score(X, y) > 0.9
+            assert all(step["eigengap"] >= 0 for step in model.history_["steps"])
+
+    def test_labelers_are_left_as_they_were(self):
+        own = PseudoLabels()
+        model = XSDC(3, labeler=own, max_iter=2, random_state=0).fit(groups()[0])
+        assert own._classifier is None
+        assert model.labeler is own
 
     def test_augmentation_makes_tied_copies(self):
         shapes = []

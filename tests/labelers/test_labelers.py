@@ -1,45 +1,223 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 import torch
+from sklearn.metrics import adjusted_rand_score
 
-from tests.problems import blobs, gaussian, label_entries
+from tests.problems import blobs, gaussian, generator
 from xsdc.core.balancing import balance
-from xsdc.core.known import Known
-from xsdc.core.objective import decompose
+from xsdc.core.constraints import close
+from xsdc.core.objective import decompose, ridge_classifier
 from xsdc.core.problem import Fractions
 from xsdc.errors import InvalidInputError
-from xsdc.labelers import LABELERS, Balancing, Labeler, resolve_labeler
+from xsdc.labelers import (
+    LABELERS,
+    Balancing,
+    BatchProblem,
+    DeepClustering,
+    Eigen,
+    EigenKMeans,
+    Labeler,
+    PseudoLabels,
+    WholeData,
+    resolve_labeler,
+)
+
+SIZE = Fractions(0.2, 0.5)
+
+
+def pose(X: torch.Tensor, *, k: int | None = 3, lam: float = 0.1, size: Fractions = SIZE, **facts) -> BatchProblem:
+    constraints = close(len(X), n_classes=k, **facts)
+    return BatchProblem(
+        spectrum=decompose(X),
+        lam=lam,
+        known=constraints.entries(),
+        size=size,
+        constraints=constraints,
+        points=np.arange(len(X)),
+        n_clusters=k,
+        generator=generator(),
+    )
+
+
+def view(X: torch.Tensor, *, k: int | None = 3, iteration: int = 0, **facts) -> WholeData:
+    return WholeData(iteration, lambda: X, close(len(X), n_classes=k, **facts), k, generator())
+
+
+def labels_of(y: torch.Tensor, count: int) -> np.ndarray:
+    return np.where(np.arange(len(y)) < count, y.numpy(), -1)
 
 
 @pytest.mark.parametrize("name", list(LABELERS))
 def test_every_labeler_keeps_what_is_known(name):
+    X, y = blobs(60, 3, spread=1.0)
+    wrong = labels_of((y + torch.arange(60) // 3) % 3, 12)  # against the features
+    facts = {"labels": wrong, "must_link": [(20, 31)], "cannot_link": [(40, 43)]}
+    labeler = resolve_labeler(name)
+    labeler.look(view(X, **facts))
+    M = labeler.label(pose(X, **facts))
+    known = close(60, n_classes=3, **facts).entries()
+    assert (M[known.ones[:, 0], known.ones[:, 1]] == 1).all()
+    assert (M[known.zeros[:, 0], known.zeros[:, 1]] == 0).all()
+    assert (M.diagonal() == 1).all()
+
+
+@pytest.mark.parametrize("name", list(LABELERS))
+@pytest.mark.parametrize("labeled", [0, 9])
+def test_every_labeler_puts_groups_together(name, labeled):
     X, y = blobs(60, 3)
-    entries = label_entries(y, torch.arange(12))
-    M = resolve_labeler(name).label(
-        decompose(X), lam=0.1, known=Known.from_entries(60, *entries), size=Fractions(0.2, 0.5)
-    )
-    dense = M @ torch.eye(60, dtype=torch.float32)
-    assert torch.equal(dense[entries[0], entries[1]], entries[2].to(dense.dtype))
+    facts = {"labels": labels_of(y, labeled)}
+    labeler = resolve_labeler(name)
+    labeler.look(view(X, **facts))
+    M = labeler.label(pose(X, lam=0.01, **facts)).double()
+    same = y[:, None] == y
+    assert M[same].mean() > 5 * M[~same].abs().mean()
 
 
 def test_balancing_is_algorithm_1_on_the_cost_of_the_batch():
-    spectrum, known = decompose(gaussian(40, 5)), Known.nothing(40)
-    found = Balancing(dtype=torch.float64).label(spectrum, lam=0.05, known=known, size=Fractions(0.25, 0.25))
-    torch.testing.assert_close(found, balance(spectrum.cost(0.05).dense(), size=(10, 10)).M)
+    batch = pose(gaussian(40, 5), k=None, lam=0.05, size=Fractions(0.25, 0.25))
+    found = Balancing(dtype=torch.float64).label(batch)
+    torch.testing.assert_close(found, balance(batch.spectrum.cost(0.05).dense(), size=(10, 10)).M)
 
 
 def test_balancing_passes_its_options_on():
-    spectrum, known, size = decompose(gaussian(40, 5)), Known.nothing(40), Fractions(0.25, 0.25)
-    plain = Balancing().label(spectrum, lam=0.05, known=known, size=size)
+    batch = pose(gaussian(40, 5), k=None, lam=0.05, size=Fractions(0.25, 0.25))
+    plain = Balancing().label(batch)
     assert plain.max() > 1
-    capped = Balancing(cap=1.0, symmetric=True).label(spectrum, lam=0.05, known=known, size=size)
+    capped = Balancing(cap=1.0, symmetric=True).label(batch)
     assert capped.max() <= 1
     assert torch.equal(capped, capped.T)
-    soft = Balancing(nu=1e3).label(spectrum, lam=0.05, known=known, size=size)
+    soft = Balancing(nu=1e3).label(batch)
     assert soft.std() < plain.std()
-    early = Balancing(max_iter=1).label(spectrum, lam=0.05, known=known, size=size)
+    early = Balancing(max_iter=1).label(batch)
     assert not torch.allclose(early, plain)
+
+
+class TestEigen:
+    def test_solves_the_relaxation(self):
+        batch = pose(gaussian(30, 6), k=4)
+        _, vectors = torch.linalg.eigh(batch.spectrum.cost(0.1).dense())
+        weights = torch.tensor([30 - 9.0, 3.0, 3.0, 3.0], dtype=torch.float64)
+        expected = (vectors[:, :4] * weights) @ vectors[:, :4].T
+        found = Eigen(weight=0.1).label(batch).double()
+        off = ~torch.eye(30, dtype=torch.bool)  # the diagonal is known to be one
+        torch.testing.assert_close(found[off], expected[off], atol=1e-6, rtol=1e-5)
+
+    def test_default_weight_gives_equal_groups_their_own_matrix(self):
+        X, y = blobs(60, 3, spread=50.0)
+        M = Eigen().label(pose(X))
+        torch.testing.assert_close(M, (y[:, None] == y).float(), atol=0.05, rtol=0)
+
+    def test_weight_must_leave_something_for_the_first(self):
+        with pytest.raises(InvalidInputError, match="at most 1/2"):
+            Eigen(weight=0.6).label(pose(gaussian(20, 4)))
+
+    def test_kmeans_on_eigenvectors_gives_an_equivalence_matrix(self):
+        X, y = blobs(60, 3)
+        M = EigenKMeans().label(pose(X))
+        assert set(M.unique().tolist()) == {0.0, 1.0}
+        assert adjusted_rand_score(y, M.argmax(1)) == 1
+
+    def test_eigengap_is_that_of_the_matrix(self):
+        spectrum = decompose(gaussian(30, 6))
+        values = torch.linalg.eigvalsh(spectrum.cost(0.1).dense())
+        for k in (1, 2, 4, 6):
+            assert spectrum.eigengap(0.1, k) == pytest.approx(float(values[k] - values[k - 1]), rel=1e-6)
+        assert spectrum.eigengap(0.1, 9) == 0
+
+
+class TestPseudoLabels:
+    def test_classifier_comes_from_the_labeled_part_of_the_batch(self):
+        X, y = blobs(60, 3, spread=0.8)
+        labels = labels_of(y, 12)
+        M = PseudoLabels().label(pose(X, labels=labels))
+        W, b = ridge_classifier(X[:12], torch.nn.functional.one_hot(y[:12]).double(), 0.1)
+        codes = (X.double() @ W + b).argmax(1)
+        codes[:12] = y[:12]
+        assert torch.equal(M, (codes[:, None] == codes).float())
+
+    def test_without_labels_it_comes_from_clusters_of_the_data(self):
+        X, y = blobs(90, 3)
+        labeler = PseudoLabels(every=10)
+        labeler.look(view(X))
+        part = torch.arange(0, 90, 2)
+        M = labeler.label(pose(X[part]))
+        assert torch.equal(M, (y[part][:, None] == y[part]).float())
+
+    def test_clusters_are_made_anew_every_so_often(self):
+        X, _ = blobs(60, 3)
+        labeler = PseudoLabels(every=10)
+        labeler.look(view(X))
+        first = labeler.state_dict()["classifier"]
+        labeler.look(view(X, iteration=7))
+        assert labeler.state_dict()["classifier"] is first
+        labeler.look(view(X + 1, iteration=10))
+        assert labeler.state_dict()["classifier"] is not first
+
+    def test_allowed_labels_hold(self):
+        X, y = blobs(60, 3)
+        allowed = {i: [1, 2] for i in range(30, 60)}
+        M = PseudoLabels().label(pose(X, labels=labels_of(y, 12), allowed=allowed))
+        with_first_class = M[30:, :12][:, y[:12] == 0]
+        assert (with_first_class == 0).all()
+
+
+class TestDeepClustering:
+    def test_clusters_of_the_whole_data_rule_each_batch(self):
+        X, y = blobs(90, 3)
+        labeler = DeepClustering()
+        labeler.look(view(X))
+        batch = replace(pose(X[:30]), points=np.arange(60, 90))
+        M = labeler.label(batch)
+        assert torch.equal(M, (y[60:, None] == y[60:]).float())
+
+    def test_points_are_drawn_uniformly_over_clusters(self):
+        X, y = blobs(300, 3)
+        keep = (y == 0) | (torch.arange(300) < 30)
+        labeler = DeepClustering()
+        assert labeler.draw_weights() is None
+        labeler.look(view(X[keep]))
+        weights = labeler.draw_weights()
+        totals = [float(weights[y[keep] == c].sum()) for c in range(3)]
+        assert totals == pytest.approx([1, 1, 1])
+
+    def test_more_clusters_than_classes(self):
+        X, _ = blobs(60, 3)
+        labeler = DeepClustering(n_groups=9)
+        labeler.look(view(X))
+        assert len(labeler.state_dict()["codes"].unique()) == 9
+
+    def test_clusters_are_made_anew_every_so_often_and_kept_in_the_state(self):
+        X, _ = blobs(60, 3)
+        labeler, other = DeepClustering(every=5), DeepClustering(every=5)
+        labeler.look(view(X))
+        other.load_state_dict(labeler.state_dict())
+        shuffled = X[torch.randperm(60, generator=generator())]
+        for each in (labeler, other):
+            each.look(view(shuffled, iteration=3))
+        assert torch.equal(labeler.state_dict()["codes"], other.state_dict()["codes"])
+        other.look(view(shuffled, iteration=5))
+        assert not torch.equal(labeler.state_dict()["codes"], other.state_dict()["codes"])
+
+    def test_must_look_before_it_labels(self):
+        with pytest.raises(InvalidInputError, match="must look"):
+            DeepClustering().label(pose(gaussian(20, 4)))
+
+
+@pytest.mark.parametrize("name", ["pseudo-labels", "deep-clustering", "eigen", "eigen-kmeans"])
+def test_an_open_number_is_refused_where_it_is_needed(name):
+    X = gaussian(20, 4)
+    labeler, batch, data = resolve_labeler(name), pose(X, k=None), view(X, k=None)
+
+    def use() -> None:
+        labeler.look(data)
+        labeler.label(batch)
+
+    with pytest.raises(InvalidInputError, match=f"labeler='{name}' needs the number"):
+        use()
 
 
 def test_names_and_objects_resolve():
@@ -48,5 +226,5 @@ def test_names_and_objects_resolve():
     assert isinstance(resolve_labeler("balancing"), Labeler)
     with pytest.raises(InvalidInputError, match="one of balancing"):
         resolve_labeler("guessing")
-    with pytest.raises(InvalidInputError, match="method `label`"):
+    with pytest.raises(InvalidInputError, match="derived from Labeler"):
         resolve_labeler(3)  # type: ignore[arg-type]

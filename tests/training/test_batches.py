@@ -37,3 +37,20 @@ def test_same_generator_same_batches():
     for _ in range(3):
         assert torch.equal(batches.draw(one).index, batches.draw(two).index)
     assert not torch.equal(batches.draw(one).index, batches.draw(generator(2)).index)
+
+
+def test_weights_rule_the_draw():
+    weights = torch.ones(100)
+    weights[30:] = 1e-9
+    batches = Batches(torch.arange(0), torch.arange(100), labeled_size=1, unlabeled_size=20)
+    drawn = batches.draw(generator(), weights=weights).unlabeled
+    assert len(drawn.unique()) == 20
+    assert (drawn < 30).all()
+
+
+def test_weighted_draws_come_in_proportion():
+    weights = torch.tensor([3.0, 1.0])
+    batches = Batches(torch.arange(0), torch.arange(2), labeled_size=1, unlabeled_size=1)
+    g = generator()
+    first = sum(int(batches.draw(g, weights=weights).unlabeled == 0) for _ in range(2000))
+    assert 1400 < first < 1600

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from tests.problems import blobs, generator
+from xsdc.core.balancing import balance
 from xsdc.core.constraints import close
 from xsdc.core.objective import decompose, trace_objective
 from xsdc.core.operators import LabelEquivalence
@@ -41,6 +42,11 @@ def make_trainer(*, labels: int = 12, network: object = "kn", seed: int = 0, n: 
     )
 
 
+def objective(trainer: Trainer, Phi: torch.Tensor, batch: Batch) -> torch.Tensor:
+    parts = {"constraints": trainer.constraints, "labeler": trainer.labeler, "sizes": SIZES}
+    return batch_objective(Phi, batch, lam=0.01, generator=generator(), **parts).value
+
+
 def parameters(trainer: Trainer) -> torch.Tensor:
     return torch.cat([p.detach().flatten() for p in trainer.network.parameters()])
 
@@ -49,7 +55,7 @@ def test_objective_of_a_labeled_batch_is_that_of_its_labels():
     trainer = make_trainer()
     batch = Batch(torch.arange(9), torch.arange(0))
     Phi = batch_features(trainer.network, trainer.data, batch, augment=None, generator=generator())
-    found = batch_objective(Phi, batch, constraints=trainer.constraints, labeler=trainer.labeler, sizes=SIZES, lam=0.01)
+    found = objective(trainer, Phi, batch)
     torch.testing.assert_close(found, trace_objective(Phi, LabelEquivalence(torch.arange(9) % 3), 0.01))
 
 
@@ -57,10 +63,11 @@ def test_objective_of_a_mixed_batch_is_that_of_the_balanced_M():
     trainer = make_trainer()
     batch = Batch(torch.arange(9), torch.arange(20, 60))
     Phi = batch_features(trainer.network, trainer.data, batch, augment=None, generator=generator())
-    found = batch_objective(Phi, batch, constraints=trainer.constraints, labeler=trainer.labeler, sizes=SIZES, lam=0.01)
+    found = objective(trainer, Phi, batch)
     known = trainer.constraints.entries(batch.index.numpy())
     size = SIZES.among(trainer.constraints, known, batch.index.numpy())
-    M = Balancing().label(decompose(Phi.detach()), lam=0.01, known=known, size=size)
+    A = decompose(Phi.detach()).cost(0.01).dense().to(torch.float32)
+    M = balance(A, size=size, known=known).M
     torch.testing.assert_close(found, trace_objective(Phi, M, 0.01))
     for part in (batch.labeled, batch.unlabeled):  # each part on its own scale
         rows = torch.isin(batch.index, part)

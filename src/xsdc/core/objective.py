@@ -112,6 +112,13 @@ class Spectrum:
         """Number of directions that the ridge lets through, ``sum s² / (s² + n lam)``, from 0 to r."""
         return float((self.s**2 / (self.s**2 + self.n * lam)).sum())
 
+    def eigengap(self, lam: float, k: int) -> float:
+        """Gap between the k-th and the next smallest eigenvalue of A; the first is that of the constant vector."""
+        if k > len(self.s):
+            return 0.0
+        below = lam / (float(self.s[k - 2]) ** 2 + self.n * lam) if k > 1 else 0.0
+        return lam / (float(self.s[k - 1]) ** 2 + self.n * lam) - below
+
     def ridge_for_dimension(self, dimension: float) -> float:
         """Find the ``lam`` within [2^-40, 1] whose effective dimension comes nearest to the given one."""
         low, high = -40.0, 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -79,9 +80,8 @@ def read_settings(
         raise InvalidInputError(f"copies is {copies}, but there is no augmentation to make them differ. Set it, or 1.")
     if not isinstance(entropy, str) or entropy != "median":
         entropy = validation.as_positive(entropy, name="entropy")
-    found = resolve_labeler(labeler)
-    if labeler == "balancing":
-        found = Balancing(nu=entropy)
+    # A copy: a labeler may remember what it saw, and an estimator's options stay as they are.
+    found = Balancing(nu=entropy) if labeler == "balancing" else copy.deepcopy(resolve_labeler(labeler))
     if dtype not in DTYPES and dtype != "auto":
         raise InvalidInputError(f"dtype must be auto, {' or '.join(DTYPES)}; it is {dtype!r}.")
     if progress not in (True, False, "auto"):

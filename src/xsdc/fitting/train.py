@@ -109,6 +109,7 @@ def make_trainer(
         plan=plan,
         labeler=settings.labeler,
         sizes=sizes,
+        n_clusters=knowledge.n_clusters,
         choose_ridge=choose_ridge,
         score=None if held is None else score,
         augment=settings.augment,

@@ -9,13 +9,11 @@ import torch
 from torch import Tensor
 
 from xsdc.core.balancing import balance
-from xsdc.core.known import Known
-from xsdc.core.objective import Spectrum
-from xsdc.core.problem import Fractions
+from xsdc.labelers.base import BatchProblem, Labeler
 
 
 @dataclass(frozen=True)
-class Balancing:
+class Balancing(Labeler):
     """Balance the cost matrix of the batch; see :func:`xsdc.core.balancing.balance`.
 
     Attributes
@@ -38,11 +36,17 @@ class Balancing:
     symmetric: bool = False
     dtype: torch.dtype = torch.float32
 
-    def label(self, spectrum: Spectrum, *, lam: float, known: Known, size: Fractions) -> Tensor:
+    def label(self, batch: BatchProblem) -> Tensor:
         """Fill in the unknown entries of M."""
-        A = spectrum.cost(lam).dense().to(self.dtype)
+        A = batch.spectrum.cost(batch.lam).dense().to(self.dtype)
         result = balance(
-            A, size=size, known=known, nu=self.nu, max_iter=self.max_iter, cap=self.cap, symmetric=self.symmetric
+            A,
+            size=batch.size,
+            known=batch.known,
+            nu=self.nu,
+            max_iter=self.max_iter,
+            cap=self.cap,
+            symmetric=self.symmetric,
         )
         assert isinstance(result.M, Tensor)  # noqa: S101  a dense cost gives a dense M
         return result.M

@@ -1,36 +1,131 @@
-"""What a labeler is."""
+"""What a labeler is, what it is asked, and what it may look at."""
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+import torch
 from torch import Tensor
 
-from xsdc.core.known import Known
+from xsdc.core.constraints import Constraints
+from xsdc.core.known import Known, both_orders
 from xsdc.core.objective import Spectrum
 from xsdc.core.operators import Operator
 from xsdc.core.problem import Fractions
+from xsdc.errors import InvalidInputError
+
+Ints = npt.NDArray[np.int64]
 
 
-@runtime_checkable
-class Labeler(Protocol):
+@dataclass(frozen=True)
+class BatchProblem:
+    """Who is with whom in a batch: the question, with all that may help to answer it.
+
+    Attributes
+    ----------
+    spectrum : Spectrum
+        Decomposed features of the n points of the batch.
+    lam : float
+        Ridge penalty.
+    known : Known
+        Entries of M that are known.
+    size : Fractions
+        Bounds on group sizes, as shares of the batch.
+    constraints : Constraints
+        What is known of the points, classes among it.
+    points : array of int, shape (n,)
+        Their positions in the data.
+    n_clusters : int or None
+        Number of classes; None where it is open.
+    generator : torch.Generator
+        Source of randomness.
+    """
+
+    spectrum: Spectrum
+    lam: float
+    known: Known
+    size: Fractions
+    constraints: Constraints
+    points: Ints
+    n_clusters: int | None
+    generator: torch.Generator
+
+    @property
+    def n(self) -> int:
+        """Number of points."""
+        return self.spectrum.n
+
+    def equivalence(self, codes: Tensor, *, dtype: torch.dtype = torch.float32) -> Tensor:
+        """Turn groups into M, with its known entries as they are known."""
+        return self.with_known((codes[:, None] == codes).to(dtype))
+
+    def with_known(self, M: Tensor) -> Tensor:
+        """Write the known entries into M, in place."""
+        for pairs, value in ((self.known.ones, 1.0), (self.known.zeros, 0.0)):
+            i, j = both_orders(pairs)
+            M[i, j] = value
+        return M.fill_diagonal_(1.0)
+
+
+@dataclass(frozen=True)
+class WholeData:
+    """What a labeler may look at between steps.
+
+    Attributes
+    ----------
+    iteration : int
+        Steps made so far.
+    features : callable
+        Computes the normalised features of all points, shape (n, D), when asked.
+    constraints : Constraints
+        What is known of all points.
+    n_clusters : int or None
+        Number of classes; None where it is open.
+    generator : torch.Generator
+        Source of randomness.
+    """
+
+    iteration: int
+    features: Callable[[], Tensor]
+    constraints: Constraints
+    n_clusters: int | None
+    generator: torch.Generator
+
+
+class Labeler(ABC):
     """Decides who is with whom in a batch, given its features and what is known."""
 
-    def label(self, spectrum: Spectrum, *, lam: float, known: Known, size: Fractions) -> Tensor | Operator:
-        """Fill in the unknown entries of M.
+    @abstractmethod
+    def label(self, batch: BatchProblem) -> Tensor | Operator:
+        """Fill in the unknown entries of M, shape (n, n)."""
 
-        Parameters
-        ----------
-        spectrum : Spectrum
-            Decomposed features of the n points of the batch.
-        lam : float
-            Ridge penalty.
-        known : Known
-            Entries of M that are known.
-        size : Fractions
-            Bounds on group sizes, as shares of the batch.
+    def look(self, data: WholeData) -> None:  # noqa: B027  most labelers need not
+        """Look at the data before a step."""
 
-        Returns
-        -------
-        Tensor of shape (n, n), or Operator
-        """
+    def draw_weights(self) -> Tensor | None:
+        """Return weights by which unlabeled points are drawn, one for each point of the data; None for all alike."""
+        return None
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what a continued run needs of the labeler."""
+        return {}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:  # noqa: B027  most labelers have no state
+        """Continue from a saved state."""
+
+
+def require_number(n_clusters: int | None, *, name: str) -> int:
+    """Refuse an open number of classes."""
+    if n_clusters is None:
+        raise InvalidInputError(f"labeler={name!r} needs the number of classes. Set n_clusters, or give labels.")
+    return n_clusters
+
+
+def draw_seed(generator: torch.Generator) -> np.random.RandomState:
+    """Make a source of randomness for what scikit-learn does."""
+    return np.random.RandomState(int(torch.randint(2**31 - 1, (), generator=generator)))

@@ -50,16 +50,20 @@ class Batches:
     unlabeled_size: int
     copies: int = 1
 
-    def draw(self, generator: torch.Generator, *, labeled_only: bool = False) -> Batch:
-        """Draw the points of one step."""
+    def draw(self, generator: torch.Generator, *, labeled_only: bool = False, weights: Tensor | None = None) -> Batch:
+        """Draw the points of one step, unlabeled ones by weights of all points of the data where there are any."""
         labeled = _some(self.labeled, self.labeled_size, generator)
         if labeled_only:
             return Batch(labeled, self.unlabeled[:0])
-        unlabeled = _some(self.unlabeled, max(1, self.unlabeled_size // self.copies), generator)
+        unlabeled = _some(self.unlabeled, max(1, self.unlabeled_size // self.copies), generator, weights)
         return Batch(labeled, unlabeled.repeat(self.copies))
 
 
-def _some(points: Tensor, size: int, generator: torch.Generator) -> Tensor:
+def _some(points: Tensor, size: int, generator: torch.Generator, weights: Tensor | None = None) -> Tensor:
     if len(points) <= size:
         return points
+    if weights is not None:
+        # The largest of w^(1/uniform), in logarithms: drawing by weight without replacement, for any number of points.
+        keys = torch.rand(len(points), generator=generator, dtype=torch.float64).log() / weights[points]
+        return points[keys.topk(size).indices]
     return points[torch.randperm(len(points), generator=generator)[:size]]

@@ -16,8 +16,8 @@ from xsdc import validation
 from xsdc.core.constraints import Constraints
 from xsdc.core.sizes import ClassSizes
 from xsdc.errors import DivergedError, InvalidInputError, NotConvergedWarning
-from xsdc.labelers import Labeler
-from xsdc.networks import Network, SphereStep, group_parameters, make_steps
+from xsdc.labelers import Labeler, WholeData
+from xsdc.networks import Network, SphereStep, group_parameters, make_steps, normalize_features
 from xsdc.training.batches import Augment, Batches
 from xsdc.training.callbacks import Callback
 from xsdc.training.step import batch_features, batch_objective
@@ -96,6 +96,8 @@ class Trainer:
         Fills in M.
     sizes : ClassSizes
         Bounds on the classes.
+    n_clusters : int, optional
+        Number of classes; open by default.
     choose_ridge : callable
         Network to lambda; asked at the start and every so often.
     score : callable, optional
@@ -120,6 +122,7 @@ class Trainer:
         sizes: ClassSizes,
         choose_ridge: ChooseRidge,
         generator: torch.Generator,
+        n_clusters: int | None = None,
         score: Score | None = None,
         augment: Augment | None = None,
         callbacks: Sequence[Callback] = (),
@@ -133,6 +136,7 @@ class Trainer:
             )
         self.network, self.data, self.constraints, self.batches = network, data, constraints, batches
         self.plan, self.labeler, self.sizes, self.augment = plan, labeler, sizes, augment
+        self.n_clusters = n_clusters
         self.choose_ridge, self.score, self.callbacks, self.generator = choose_ridge, score, callbacks, generator
         self.optimizers: list[Optimizer] = _make_optimizers(network, plan)
         self.iteration = 0
@@ -193,15 +197,24 @@ class Trainer:
         first_of_stage = self.iteration in (0, self.plan.supervised_iter)
         if first_of_stage or self.iteration % self.plan.rechoose_every == 0:
             self.lam = self.choose_ridge(self.network)
-        batch = self.batches.draw(self.generator, labeled_only=supervised)
+        if not supervised:
+            self.labeler.look(self._view())
+        batch = self.batches.draw(self.generator, labeled_only=supervised, weights=self.labeler.draw_weights())
         self.network.train()
         Phi = batch_features(self.network, self.data, batch, augment=self.augment, generator=self.generator)
         objective = batch_objective(
-            Phi, batch, constraints=self.constraints, labeler=self.labeler, sizes=self.sizes, lam=self.lam
+            Phi,
+            batch,
+            constraints=self.constraints,
+            labeler=self.labeler,
+            sizes=self.sizes,
+            lam=self.lam,
+            n_clusters=self.n_clusters,
+            generator=self.generator,
         )
         for optimizer in self.optimizers:
             optimizer.zero_grad()
-        objective.backward()  # type: ignore[no-untyped-call]
+        objective.value.backward()  # type: ignore[no-untyped-call]
         if first_of_stage:
             self._set_rates(supervised=supervised)
         for optimizer in self.optimizers:
@@ -210,14 +223,25 @@ class Trainer:
         record = {
             "iteration": self.iteration,
             "stage": "supervised" if supervised else "joint",
-            "objective": float(objective.detach()),
+            "objective": float(objective.value.detach()),
             "ridge": self.lam,
         }
+        if objective.eigengap is not None:
+            record["eigengap"] = objective.eigengap
         if self.iteration % self.plan.evaluate_every == 0 or self.iteration == self.plan.total:
             record |= self._evaluate()
         self.history.append(record)
         for callback in self.callbacks:
             callback.on_step(self, record)
+
+    def _view(self) -> WholeData:
+        return WholeData(
+            iteration=self.iteration - self.plan.supervised_iter,
+            features=lambda: normalize_features(self.network.features(self.data))[0],
+            constraints=self.constraints,
+            n_clusters=self.n_clusters,
+            generator=self.generator,
+        )
 
     def _set_rates(self, *, supervised: bool) -> None:
         plan = self.plan
@@ -261,6 +285,7 @@ class Trainer:
             "best": (self.best_score, self.best_iteration, self._evaluations_since_best),
             "best_state": copy.deepcopy(self._best_state),
             "first_state": copy.deepcopy(self._first_state),
+            "labeler": copy.deepcopy(self.labeler.state_dict()),
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -274,6 +299,7 @@ class Trainer:
         self.best_score, self.best_iteration, self._evaluations_since_best = state["best"]
         self._best_state = copy.deepcopy(state["best_state"])
         self._first_state = copy.deepcopy(state["first_state"])
+        self.labeler.load_state_dict(copy.deepcopy(state["labeler"]))
 
 
 def _make_optimizers(network: Network, plan: Plan) -> list[Optimizer]:

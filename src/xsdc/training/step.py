@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
@@ -10,7 +12,7 @@ from xsdc.core.objective import decompose, trace_objective
 from xsdc.core.operators import LabelEquivalence
 from xsdc.core.sizes import ClassSizes
 from xsdc.errors import DivergedError
-from xsdc.labelers import Labeler
+from xsdc.labelers import BatchProblem, Labeler
 from xsdc.networks import Network, normalize_features
 from xsdc.training.batches import Augment, Batch
 
@@ -35,19 +37,52 @@ def batch_features(
     return torch.cat(parts)
 
 
+@dataclass(frozen=True)
+class Objective:
+    """Value of a step.
+
+    Attributes
+    ----------
+    value : Tensor
+        tr(M A), with a gradient.
+    eigengap : float or None
+        Gap of the eigenvalues of A after the k-th; None where the number of classes is open.
+    """
+
+    value: Tensor
+    eigengap: float | None
+
+
 def batch_objective(
-    Phi: Tensor, batch: Batch, *, constraints: Constraints, labeler: Labeler, sizes: ClassSizes, lam: float
-) -> Tensor:
+    Phi: Tensor,
+    batch: Batch,
+    *,
+    constraints: Constraints,
+    labeler: Labeler,
+    sizes: ClassSizes,
+    lam: float,
+    n_clusters: int | None = None,
+    generator: torch.Generator,
+) -> Objective:
     """Value of tr(M A) for a batch, M filled in from what is known and held fixed in the gradient.
 
     Where every point of the batch has a class, nothing needs to be filled in: M = Y Y^T.
     """
     points = batch.index.cpu().numpy()
+    spectrum = decompose(Phi)
+    eigengap = None if n_clusters is None else spectrum.eigengap(lam, n_clusters)
     classes = torch.from_numpy(constraints.classes[points]).to(Phi.device)
     if bool((classes >= 0).all()):
-        return trace_objective(Phi, LabelEquivalence(classes), lam)
-    spectrum = decompose(Phi)
+        return Objective(trace_objective(Phi, LabelEquivalence(classes), lam, spectrum=spectrum), eigengap)
     known = constraints.entries(points)
-    size = sizes.among_sample(constraints, known, points)
-    M = labeler.label(spectrum, lam=lam, known=known, size=size)
-    return trace_objective(Phi, M, lam, spectrum=spectrum)
+    problem = BatchProblem(
+        spectrum=spectrum,
+        lam=lam,
+        known=known,
+        size=sizes.among_sample(constraints, known, points),
+        constraints=constraints.restricted(points),
+        points=points,
+        n_clusters=n_clusters,
+        generator=generator,
+    )
+    return Objective(trace_objective(Phi, labeler.label(problem), lam, spectrum=spectrum), eigengap)
