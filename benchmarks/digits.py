@@ -38,6 +38,8 @@ Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 # Training points, their labels (-1 unknown), test points and a seed to labels of both.
 Method = Callable[[Array, Ints, Array, int], tuple[Ints, Ints]]
+# For each number of labels and method: mean, deviation, seconds.
+Results = dict[str, dict[str, dict[str, float]]]
 
 
 def by_xsdc(X: Array, y: Ints, X_test: Array, seed: int) -> tuple[Ints, Ints]:
@@ -162,13 +164,16 @@ def accuracies(labels: str, seed: int, *, thinned: bool, methods: dict[str, Meth
     return found
 
 
-def measure(columns: list[str], seeds: int, *, thinned: bool) -> dict[str, dict[str, dict[str, float]]]:
+def methods_for(labels: str, *, thinned: bool) -> dict[str, Method]:
+    """Methods that make sense for a number of labels."""
+    methods = CLUSTERINGS if labels == "0" else CLASSIFIERS
+    return {**methods, "xsdc, equal sizes": by_equal_xsdc} if thinned else methods
+
+
+def measure(columns: dict[str, dict[str, Method]], seeds: int, *, thinned: bool = False) -> Results:
     """Means and deviations for each number of labels and method."""
-    results: dict[str, dict[str, dict[str, float]]] = {}
-    for labels in columns:
-        methods = CLUSTERINGS if labels == "0" else CLASSIFIERS
-        if thinned:
-            methods = {**methods, "xsdc, equal sizes": by_equal_xsdc}
+    results: Results = {}
+    for labels, methods in columns.items():
         runs = [accuracies(labels, seed, thinned=thinned, methods=methods) for seed in range(seeds)]
         results[labels] = {}
         for name in runs[0]:
@@ -183,15 +188,13 @@ def measure(columns: list[str], seeds: int, *, thinned: bool) -> dict[str, dict[
     return results
 
 
-def as_table(results: dict[str, dict[str, dict[str, float]]]) -> str:
+def as_table(results: Results) -> str:
     """One row per method, one column per number of labels."""
     names = list(dict.fromkeys(name for column in results.values() for name in column))
     rows = []
     for name in names:
         cells = [results[labels].get(name) for labels in results]
         rows.append([name, *("" if c is None else f"{c['mean']:.3f} ± {c['deviation']:.3f}" for c in cells)])
-    seconds = [f"{results[labels]['xsdc']['seconds']:.1f}" for labels in results]
-    rows.append(["seconds of a fit by xsdc", *seconds])
     return markdown_table(["method", *(f"{labels} labels" for labels in results)], rows)
 
 
@@ -207,8 +210,10 @@ def main() -> None:
     )
     options = parser.parse_args()
     columns = options.labels or list(THINNED_LABELS if options.thinned else LABELS)
-    results = measure(columns, options.seeds, thinned=options.thinned)
-    table = as_table(results)
+    methods = {labels: methods_for(labels, thinned=options.thinned) for labels in columns}
+    results = measure(methods, options.seeds, thinned=options.thinned)
+    seconds = [f"{results[labels]['xsdc']['seconds']:.1f}" for labels in results]
+    table = as_table(results) + "\n" + "| seconds of a fit by xsdc | " + " | ".join(seconds) + " |"
     print(table)
     if options.json:
         write_json(options.json, {"seeds": options.seeds, "thinned": options.thinned, "results": results})

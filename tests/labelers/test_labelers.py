@@ -20,6 +20,7 @@ from xsdc.labelers import (
     DeepClustering,
     Eigen,
     EigenKMeans,
+    Hard,
     Labeler,
     PseudoLabels,
     WholeData,
@@ -207,7 +208,30 @@ class TestDeepClustering:
             DeepClustering().label(pose(gaussian(20, 4)))
 
 
-@pytest.mark.parametrize("name", ["pseudo-labels", "deep-clustering", "eigen", "eigen-kmeans"])
+class TestHard:
+    def test_is_a_feasible_equivalence_matrix_no_worse_than_rounding(self):
+        X, _ = blobs(60, 3, spread=0.7)
+        batch = pose(X, size=Fractions(0.25, 0.4), must_link=[(0, 1)], cannot_link=[(2, 5)])
+        M = Hard().label(batch)
+        assert set(M.unique().tolist()) == {0.0, 1.0}
+        assert torch.equal(M @ M > 0, M > 0)  # transitive
+        assert M.sum(1).min() >= 15
+        assert M.sum(1).max() <= 24
+        A = batch.spectrum.cost(0.1).dense()
+        rounded = Hard(max_steps=0).label(batch)
+        assert (M.double() * A).sum() < (rounded.double() * A).sum()
+
+    def test_finds_the_best_groups_of_few_points(self):
+        X = gaussian(8, 3, seed=3)
+        batch = pose(X, k=2, size=Fractions(0.5, 0.5))
+        A = batch.spectrum.cost(0.1).dense()
+        found = float((Hard().label(batch).double() * A).sum())
+        every = [torch.tensor([code >> i & 1 for i in range(8)]) for code in range(256)]
+        best = min(float(((z[:, None] == z).double() * A).sum()) for z in every if int(z.sum()) == 4)
+        assert found == pytest.approx(best)
+
+
+@pytest.mark.parametrize("name", ["pseudo-labels", "deep-clustering", "eigen", "eigen-kmeans", "hard"])
 def test_an_open_number_is_refused_where_it_is_needed(name):
     X = gaussian(20, 4)
     labeler, batch, data = resolve_labeler(name), pose(X, k=None), view(X, k=None)

@@ -9,6 +9,7 @@ from xsdc.labelers.balancing import Balancing
 from xsdc.labelers.base import BatchProblem, Labeler, WholeData
 from xsdc.labelers.deep_clustering import DeepClustering
 from xsdc.labelers.eigen import Eigen, EigenKMeans
+from xsdc.labelers.hard import Hard
 from xsdc.labelers.pseudo_labels import PseudoLabels
 
 LABELERS: dict[str, Callable[[], Labeler]] = {
@@ -17,6 +18,7 @@ LABELERS: dict[str, Callable[[], Labeler]] = {
     "deep-clustering": DeepClustering,
     "eigen": Eigen,
     "eigen-kmeans": EigenKMeans,
+    "hard": Hard,
 }
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "DeepClustering",
     "Eigen",
     "EigenKMeans",
+    "Hard",
     "Labeler",
     "PseudoLabels",
     "WholeData",
