@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from pathlib import Path
 
@@ -59,3 +60,14 @@ def test_docstring_describes_every_option():
     described = set(re.findall(r"^    (\w+(?:, \w+)*) : ", inspect.getdoc(XSDC).replace("\n", "\n    "), re.MULTILINE))
     names = {name for group in described for name in group.split(", ")}
     assert set(inspect.signature(XSDC).parameters) <= names
+
+
+def test_results_of_the_readme_are_those_measured():
+    results = json.loads((ROOT / "docs" / "results-digits.json").read_text(encoding="utf-8"))["results"]
+    rows = {line.split("|")[1].strip(): line.split("|")[2:-1] for line in README.splitlines() if line.startswith("| ")}
+    assert [cell.strip() for cell in rows["labels given"]] == list(results)
+    for column, ours, best in zip(results.values(), rows["xsdc"], rows["best of scikit-learn"], strict=True):
+        others = {name: row["mean"] for name, row in column.items() if name != "xsdc"}
+        name = max(others, key=others.__getitem__)
+        assert ours.strip() == f"{column['xsdc']['mean']:.3f}"
+        assert best.strip() == f"{others[name]:.3f} ({name})"
