@@ -44,7 +44,11 @@ def test_links_of_the_readme_lead_somewhere():
 
 def test_options_table_names_every_option_with_its_default():
     page = (ROOT / "docs" / "estimator.md").read_text(encoding="utf-8")
-    rows = [line.split("|")[1:3] for line in page.split("## Options")[1].splitlines() if line.startswith("| `")]
+    rows = [
+        line.split("|")[1:3]
+        for line in page.split("## Options")[1].split("\n## ")[0].splitlines()
+        if line.startswith("| `")
+    ]
     documented: dict[str, str] = {}
     for options, defaults in rows:
         names, values = re.findall(r"`(\w+)`", options), [value.strip(" `") for value in defaults.split(",")]
