@@ -37,9 +37,9 @@ def draw_known(matrix: npt.ArrayLike, *, width: int = 400) -> str:
             f"matrix must hold 1 to {LARGEST} points to be drawn; it holds {n}. Choose some of them."
         )
     cell = width / n
-    label = "Known entries of the equivalence matrix"
+    label = "Known entries of M"
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{width + 30}" role="img" aria-label="{label}">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{width + 30}" aria-label="{label}">',
         f'<rect width="{width}" height="{width}" fill="{COLOURS[-1]}"/>',
     ]
     parts += [
