@@ -97,8 +97,8 @@ def main() -> None:
     out.mkdir(parents=True, exist_ok=True)
     kept.save(out / "digits.xsdc")
     write_predictions(out / "predictions.csv", XSDC.load(out / "digits.xsdc"), X_test, y_test)
-    print("\nWithout labels, clusters are matched to the digits one to one before counting. This is one split of the data;")
-    print("docs/results.md has the means of ten.")
+    print("\nWithout labels, clusters are matched to the digits one to one before counting.")
+    print("This is one split of the data; docs/results.md has the means of ten.")
     print(f"The model fitted with 50 labels: {out / 'digits.xsdc'}; what it predicts: {out / 'predictions.csv'}")
 
 
