@@ -232,6 +232,16 @@ class TestSizes:
         with pytest.raises(InfeasibleError, match="allow 20 clusters"):
             model.relabel(20)
 
+    def test_another_number_reads_the_bounds_again(self):
+        X, _ = groups()
+        equal = XSDC(3, cluster_size="equal", max_iter=1, random_state=0).fit(X).relabel(2)
+        assert np.bincount(equal.labels_).tolist() == [45, 45]
+        pair = XSDC(3, cluster_size=(0.2, 0.5), max_iter=1, random_state=0).fit(X).relabel(4)
+        assert np.bincount(pair.labels_).min() >= 18
+        each = XSDC(3, cluster_size=[(0.1, 0.6)] * 3, max_iter=1, random_state=0).fit(X)
+        with pytest.raises(InvalidInputError, match="3 pairs, but there are 4"):
+            each.relabel(4)
+
     @pytest.mark.parametrize(
         ("cluster_size", "error", "message"),
         [

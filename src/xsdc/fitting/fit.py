@@ -24,7 +24,7 @@ from xsdc.fitting.everyone import Bounds, make_judge
 from xsdc.fitting.features import normalised
 from xsdc.fitting.knowledge import Knowledge
 from xsdc.fitting.landmarks import choose_landmarks
-from xsdc.fitting.settings import Settings, read_sizes
+from xsdc.fitting.settings import ClusterSize, Settings, read_sizes
 from xsdc.fitting.train import hold_out, make_trainer, why_stopped
 from xsdc.networks import Network
 
@@ -48,6 +48,8 @@ class Fitted:
         Classes and classifier.
     end : End
         How they were found; reached again for another number of classes.
+    cluster_size : str, pair, pairs or mapping
+        As the user gave it; read again for another number of classes.
     steps : list of dict
         Account of the training.
     stopped : str
@@ -61,6 +63,7 @@ class Fitted:
     features: Tensor
     outcome: Outcome
     end: End
+    cluster_size: ClusterSize
     steps: list[dict[str, Any]]
     stopped: str
     best_iteration: int
@@ -68,11 +71,10 @@ class Fitted:
     def relabeled(self, n_clusters: int, *, choices: Choices, rng: np.random.RandomState) -> Outcome:
         """Label anew with another number of classes, within the user's bounds where there are any."""
         knowledge = self.outcome.knowledge.with_clusters(n_clusters)
-        end = self.end
-        if end.bounds.given:
-            end.bounds.ways[0].check(knowledge.constraints, n_classes=n_clusters, names=knowledge.names)
-        else:
-            end = replace(end, bounds=Bounds(choose_sizes(knowledge, None, choices)[1], given=False))
+        given = read_sizes(self.cluster_size, knowledge.names.tolist(), n_clusters)
+        if given is not None:
+            given.check(knowledge.constraints, n_classes=n_clusters, names=knowledge.names)
+        end = replace(self.end, bounds=Bounds(choose_sizes(knowledge, given, choices)[1], given=given is not None))
         landmarks = choose_landmarks(knowledge, rng)
         knowledge, labelling = end.label(self.features, knowledge, landmarks=landmarks, choices=choices, rng=rng)
         none = np.empty(0, dtype=np.int64)
@@ -155,6 +157,7 @@ def fit_model(
         features=found.Phi,
         outcome=outcome,
         end=end,
+        cluster_size=settings.cluster_size,
         steps=trainer.history,
         stopped=why_stopped(trainer),
         best_iteration=kept,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +14,7 @@ from torch import Tensor
 from xsdc import validation
 from xsdc.core.sizes import ClassSizes
 from xsdc.errors import InvalidInputError
-from xsdc.labelers import Balancing, Labeler, resolve_labeler
+from xsdc.labelers import Balancing, Hard, Labeler, resolve_labeler
 from xsdc.training import Callback
 from xsdc.training.augmentation import resolve_augmentation
 from xsdc.training.batches import Augment
@@ -81,7 +81,9 @@ def read_settings(
     if not isinstance(entropy, str) or entropy != "median":
         entropy = validation.as_positive(entropy, name="entropy")
     # A copy: a labeler may remember what it saw, and an estimator's options stay as they are.
-    found = Balancing(nu=entropy) if labeler == "balancing" else copy.deepcopy(resolve_labeler(labeler))
+    found = copy.deepcopy(resolve_labeler(labeler))
+    if isinstance(labeler, str) and isinstance(found, Balancing | Hard):  # those that balance
+        found = replace(found, nu=entropy)
     if dtype not in DTYPES and dtype != "auto":
         raise InvalidInputError(f"dtype must be auto, {' or '.join(DTYPES)}; it is {dtype!r}.")
     if progress not in (True, False, "auto"):
