@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -38,11 +40,11 @@ from xsdc.fitting import (
 )
 from xsdc.fitting.settings import ClusterSize
 from xsdc.labelers import Labeler
-from xsdc.model_file import ModelFile
+from xsdc.model_file import ModelFile, plain_items
 from xsdc.networks import Network, build_network
 from xsdc.networks.build import NetworkSpec
 from xsdc.networks.images import is_image_array
-from xsdc.training import Callback
+from xsdc.training import Callback, Checkpoints
 
 Auto = Literal["auto"]
 Array = npt.NDArray[Any]
@@ -130,6 +132,9 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         Leading eigenvalues of the normalised M, 1 for each group that is cut off from the others.
     n_violated_links_ : int
         Cannot-links that the labels found do not meet.
+    checked_ : Checked or None
+        With 20 labels or more: ``points``, labeled points whose labels were hidden from the classifier, and the
+        ``probabilities`` it gave them; ``how`` says from what else they were hidden. Not saved.
     n_features_in_, feature_names_in_
         As usual in scikit-learn, for vectors.
 
@@ -214,6 +219,8 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         must_link: Any = None,
         cannot_link: Any = None,
         allowed_labels: Mapping[int, Iterable[Any]] | None = None,
+        checkpoints: str | os.PathLike[str] | None = None,
+        resume: bool = False,
     ) -> XSDC:
         """Learn representation, grouping and classifier.
 
@@ -227,12 +234,22 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             Pairs of row positions in the same and in different classes.
         allowed_labels : mapping from row position to labels, optional
             Classes that a point may have: ``{7: ["four", "nine"]}``.
+        checkpoints : path, optional
+            Folder in which to keep the last states of training. It serves one fit.
+        resume : bool
+            Whether to go on from the last state there. With the same data, options and ``random_state`` the model ends
+            as that of an uninterrupted fit, bit for bit on one machine.
 
         Returns
         -------
         self
         """
         settings = self._settings()
+        if checkpoints is not None:
+            keeper = Checkpoints(checkpoints, resume=resume, about=self._shown())
+            settings = replace(settings, callbacks=(*settings.callbacks, keeper))
+        elif resume:
+            raise InvalidInputError("resume needs to know where the states are kept: give checkpoints.")
         X = self._read(X, reset=True)
         knowledge = read_knowledge(
             len(X),
@@ -302,15 +319,29 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         weight = None if sample_weight is None else np.asarray(sample_weight)[known]
         return float(accuracy_score(truth, predicted.astype(truth.dtype), sample_weight=weight))
 
+    def equivalence(self, points: Any) -> Array:
+        """Estimate M among some points of the data: how much each is with each other, from 0 to 1.
+
+        The cost of the learned features is balanced as for the labels, under what is known and the bounds on sizes.
+        Only in the process that fitted: the features of the data are not saved.
+
+        Parameters
+        ----------
+        points : array-like of int, shape (m,)
+            Positions, two or more; a matrix (m, m) is formed.
+        """
+        fitted = self._in_memory("equivalence")
+        chosen = checks.as_codes(points, n=len(points), name="points").numpy()
+        if len(chosen) < 2 or chosen.max() >= len(self.labels_):
+            raise InvalidInputError(f"points must hold two or more positions from 0 to {len(self.labels_) - 1}.")
+        return np.asarray(fitted.equivalence(chosen).clamp(0, 1).cpu().numpy())
+
     def relabel(self, n_clusters: int) -> XSDC:
         """Label the data anew with another number of clusters, on the features as they were learned.
 
         Only after a fit without labels, and in the process that fitted: the features of the data are not saved.
         """
-        check_is_fitted(self)
-        fitted: Fitted | None = getattr(self, "_fitted", None)
-        if fitted is None:
-            raise InvalidInputError("relabel needs the features of the data, which a file does not hold. Fit again.")
+        fitted = self._in_memory("relabel")
         knowledge = fitted.outcome.knowledge
         if knowledge.n_named:
             raise InvalidInputError("relabel is for clusters that no label names. Set n_clusters, and fit again.")
@@ -371,6 +402,20 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
     @property
     def _n_features_out(self) -> int:
         return self.network_.n_features
+
+    def _in_memory(self, method: str) -> Fitted:
+        check_is_fitted(self)
+        fitted: Fitted | None = getattr(self, "_fitted", None)
+        if fitted is None:
+            raise InvalidInputError(f"{method} needs the features of the data, which a file does not hold. Fit again.")
+        return fitted
+
+    def _shown(self) -> str:
+        """Options that tell one fit from another, as text."""
+        options = plain_items(self.get_params(deep=False))
+        return json.dumps(
+            {name: options[name] for name in sorted(options.keys() - {"progress", "callbacks"})}, default=str
+        )
 
     def _settings(self) -> Settings:
         options = {
@@ -439,6 +484,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         self.labels_ = knowledge.names[outcome.codes]
         self.eigenvalues_ = outcome.eigenvalues.cpu().numpy()
         self.n_violated_links_ = outcome.violated
+        self.checked_ = outcome.checked
         self._classifier: Classifier = outcome.classifier
 
 

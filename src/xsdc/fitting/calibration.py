@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -23,6 +24,25 @@ ENOUGH = 20  # labels
 FOLDS = 5
 
 
+@dataclass(frozen=True)
+class Checked:
+    """What a classifier says of labeled points whose labels it has not seen: a look at how often it is right.
+
+    Attributes
+    ----------
+    points : array of int64, shape (m,)
+        Positions of the points.
+    probabilities : array, shape (m, k)
+        Probability of each class.
+    how : str
+        From what the labels were hidden.
+    """
+
+    points: Ints
+    probabilities: npt.NDArray[np.float64]
+    how: str
+
+
 def calibrate(
     classifier: Classifier,
     Phi: Tensor,
@@ -33,8 +53,8 @@ def calibrate(
     entropy: float | Literal["median"],
     choices: Choices,
     rng: np.random.RandomState,
-) -> Classifier:
-    """Choose the sharpness of a classifier's probabilities.
+) -> tuple[Classifier, Checked | None]:
+    """Choose the sharpness of a classifier's probabilities; where labels could be hidden, say what it made of them.
 
     Labels that training did not see tell most honestly. Otherwise, with enough labels, a fifth of them at a time is
     hidden from the labelling and the classifier, though not from the features. With fewer, the classes found
@@ -65,20 +85,25 @@ def calibrate(
         truth = labelling.codes[points]
         judge = Judge(decompose(Phi[torch.from_numpy(points)]), classifier.lam)
         scores = torch.from_numpy(judge.scores(indicators(truth, len(classifier.b))))
-        why = "too few labels to hide any: the classes found, each point left out of its own prediction"
+        why, how = "too few labels to hide any: the classes found, each point left out of its own prediction", None
     else:
         if len(held_out) >= ENOUGH:
-            folds, why = [held_out], f"{len(held_out)} labels held out of training"
+            folds, why, how = [held_out], f"{len(held_out)} labels held out of training", "held out of training"
         else:
             given = rng.permutation(given)[: MOST_POINTS // 2]
             folds, why = np.array_split(given, FOLDS), f"{len(given)} labels, hidden a fifth at a time"
-        truth = np.concatenate([knowledge.codes[fold] for fold in folds])
+            how = "hidden a fifth at a time from labelling and classifier, though not from training"
+        points = np.concatenate(folds)
+        truth = knowledge.codes[points]
         scores = torch.cat(
             [_blind_scores(fold, classifier, Phi, knowledge, labelling, entropy=entropy, rng=rng) for fold in folds]
         )
-    calibrated = classifier.calibrated(scores.cpu(), torch.from_numpy(truth))
+    scores = scores.cpu()
+    calibrated = classifier.calibrated(scores, torch.from_numpy(truth))
     choices.note("sharpness of probabilities", calibrated.sharpness, f"most likely for {why}")
-    return calibrated
+    if how is None:
+        return calibrated, None
+    return calibrated, Checked(points, torch.softmax(calibrated.sharpness * scores, dim=1).numpy(), how)
 
 
 def _blind_scores(

@@ -13,9 +13,9 @@ from torch import Tensor
 
 from xsdc.core.assignment import violated_links
 from xsdc.core.classifier import Classifier, fit_classifier
-from xsdc.core.labelling import Labelling
+from xsdc.core.labelling import Candidate, Labelling
 from xsdc.core.objective import decompose
-from xsdc.fitting.calibration import calibrate
+from xsdc.fitting.calibration import Checked, calibrate
 from xsdc.fitting.choices import Choices
 from xsdc.fitting.everyone import Bounds, LabelEveryone
 from xsdc.fitting.knowledge import Knowledge
@@ -40,6 +40,10 @@ class Outcome:
         Leading eigenvalues of the normalised M; none where every point was labeled.
     violated : int
         Cannot-linked pairs of groups that share a class.
+    candidate : Candidate
+        How the classes were found.
+    checked : Checked or None
+        What the classifier says of labels that it has not seen, where some could be hidden.
     """
 
     knowledge: Knowledge
@@ -47,6 +51,8 @@ class Outcome:
     classifier: Classifier
     eigenvalues: Tensor
     violated: int
+    candidate: Candidate
+    checked: Checked | None
 
 
 @dataclass(frozen=True)
@@ -109,7 +115,7 @@ class End:
         )
         if self.ridge == "auto":
             choices.note("ridge of the classifier", classifier.lam, "least squared error on points left out")
-        classifier = calibrate(
+        classifier, checked = calibrate(
             classifier, Phi, knowledge, labelling, held_out=held_out, entropy=self.entropy, choices=choices, rng=rng
         )
         violated = violated_links(codes, knowledge.constraints)
@@ -119,4 +125,4 @@ class End:
                 UserWarning,
                 stacklevel=4,
             )
-        return Outcome(knowledge, codes, classifier, labelling.eigenvalues, violated)
+        return Outcome(knowledge, codes, classifier, labelling.eigenvalues, violated, labelling.candidate, checked)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from xsdc.core.balancing import balance
 from xsdc.core.feasibility import check_feasible
 from xsdc.core.labelling import Labelling
 from xsdc.core.objective import decompose
@@ -67,6 +68,16 @@ class Fitted:
     steps: list[dict[str, Any]]
     stopped: str
     best_iteration: int
+
+    def equivalence(self, points: Ints) -> Tensor:
+        """Estimate M among some points as it was for the labels: the cost balanced under what is known."""
+        constraints = self.outcome.knowledge.constraints.restricted(points)
+        known = constraints.entries()
+        way = self.outcome.candidate
+        A = decompose(self.features[torch.from_numpy(points)]).cost(way.lam).dense().to(torch.float32)
+        size = way.sizes.among_sample(constraints, known, np.arange(len(points)))
+        M = balance(A, size=size, known=known, nu=self.end.entropy).M
+        return M if isinstance(M, Tensor) else M.dense()
 
     def relabeled(self, n_clusters: int, *, choices: Choices, rng: np.random.RandomState) -> Outcome:
         """Label anew with another number of classes, within the user's bounds where there are any."""

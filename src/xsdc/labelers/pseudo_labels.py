@@ -65,8 +65,8 @@ class PseudoLabels(Labeler):
 
     def state_dict(self) -> dict[str, Any]:
         """Return the classifier."""
-        return {"classifier": self._classifier}
+        return {"classifier": None if self._classifier is None else vars(self._classifier)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue with a saved classifier."""
-        self._classifier = state["classifier"]
+        self._classifier = None if state["classifier"] is None else Classifier(**state["classifier"])

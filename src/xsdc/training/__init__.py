@@ -2,7 +2,8 @@
 
 from xsdc.training.batches import Batch, Batches
 from xsdc.training.callbacks import Callback, Progress
+from xsdc.training.checkpoints import Checkpoints
 from xsdc.training.loop import Plan, Trainer
 from xsdc.training.step import batch_objective
 
-__all__ = ["Batch", "Batches", "Callback", "Plan", "Progress", "Trainer", "batch_objective"]
+__all__ = ["Batch", "Batches", "Callback", "Checkpoints", "Plan", "Progress", "Trainer", "batch_objective"]

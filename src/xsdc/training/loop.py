@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
@@ -165,7 +167,7 @@ class Trainer:
         try:
             if self.iteration == 0:
                 self._evaluate()
-            while self.iteration < self.plan.total and not self._out_of_patience():
+            while not self.finished:
                 self._step()
         except KeyboardInterrupt:
             self.interrupted = True
@@ -269,9 +271,13 @@ class Trainer:
             self._best_state = _copied(self.network)
         return {"score": value}
 
-    def _out_of_patience(self) -> bool:
+    @property
+    def finished(self) -> bool:
+        """Whether all steps are made, or those made without a better score are enough."""
         patience = self.plan.patience
-        return patience is not None and self.score is not None and self._evaluations_since_best >= patience
+        if patience is not None and self.score is not None and self._evaluations_since_best >= patience:
+            return True
+        return self.iteration >= self.plan.total
 
     def state_dict(self) -> dict[str, Any]:
         """Everything a continued run needs to end as the uninterrupted one would."""
@@ -300,6 +306,23 @@ class Trainer:
         self._best_state = copy.deepcopy(state["best_state"])
         self._first_state = copy.deepcopy(state["first_state"])
         self.labeler.load_state_dict(copy.deepcopy(state["labeler"]))
+
+    def fingerprint(self) -> str:
+        """Digest of what makes this training what it is: data, knowledge, first parameters, plan, source of chance.
+
+        Only before the first step, for the generator moves on.
+        """
+        batches, facts, kind = self.batches, self.constraints, type(self.labeler)
+        shown = kind.__qualname__ if kind.__repr__ is object.__repr__ else repr(self.labeler)
+        sizes = (batches.labeled_size, batches.unlabeled_size, batches.copies, self.n_clusters)
+        digest = hashlib.sha256(repr((astuple(self.plan), sizes, shown)).encode())
+        tensors = [self.data, self.generator.get_state(), batches.labeled, batches.unlabeled]
+        tensors += self._first_state.values()
+        arrays = [facts.group, facts.classes, facts.allowed, facts.group_set, facts.apart.indices, facts.apart.indptr]
+        arrays += [tensor.detach().cpu().numpy() for tensor in tensors] + [self.sizes.minimum, self.sizes.maximum]
+        for array in arrays:
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()
 
 
 def _make_optimizers(network: Network, plan: Plan) -> list[Optimizer]:
