@@ -3,10 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check format benchmark clean
+.PHONY: demo test check format docs benchmark clean
 
 demo: .venv/.run
-	@$(BIN)/python -m examples.demo
+	@$(BIN)/xsdc demo --out demo --force
 
 test: .venv/.dev
 	@$(BIN)/python -m pytest
@@ -21,13 +21,18 @@ format: .venv/.dev
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
+docs: .venv/.dev
+	@$(BIN)/python -m xsdc.cli.reference docs/cli.md
+	@$(BIN)/mkdocs build --strict --quiet
+	@echo "site/index.html"
+
 benchmark: .venv/.dev
 	@$(BIN)/python -m benchmarks.core
 	@$(BIN)/python -m benchmarks.networks --json docs/benchmarks-networks.json
 	@$(BIN)/python -m benchmarks.training --json docs/benchmarks-training.json
 
 clean:
-	rm -rf .venv demo build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv demo site build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 # A venv that failed half-way has no pip; it is made anew.
 .venv/bin/pip:

@@ -715,3 +715,62 @@ class TestFiles:
 
 def _choice(model: XSDC, option: str) -> dict:
     return next(choice for choice in model.history_["choices"] if choice["option"] == option)
+
+
+class TestChecked:
+    def test_labels_that_the_classifier_did_not_see(self):
+        X, y = groups(120)
+        labels = few(y, 14)
+        model = XSDC(random_state=0, max_iter=2).fit(X, labels)
+        checked = model.checked_
+        assert sorted(checked.points) == np.flatnonzero(labels >= 0).tolist()
+        np.testing.assert_allclose(checked.probabilities.sum(1), 1)
+        assert (checked.probabilities.argmax(1) == y[checked.points]).mean() > 0.9
+        assert "a fifth at a time" in checked.how
+
+    def test_a_wrong_label_is_not_believed_where_it_is_hidden(self):
+        X, y = groups(120)
+        wrong = y.copy()
+        wrong[0] = (y[0] + 1) % 3
+        checked = XSDC(random_state=0, max_iter=0).fit(X, wrong).checked_
+        (place,) = np.flatnonzero(checked.points == 0)
+        assert checked.probabilities[place].argmax() == y[0]
+
+    def test_held_out_labels_are_the_ones_checked(self):
+        X, y = groups(300)
+        checked = XSDC(random_state=0, max_iter=2, validation=0.2).fit(X, y).checked_
+        assert len(checked.points) == 60
+        assert checked.how == "held out of training"
+
+    def test_too_few_labels_to_check(self):
+        X, y = groups(60)
+        labels = few(y, 6)
+        assert XSDC(random_state=0, max_iter=0).fit(X, labels).checked_ is None
+        assert XSDC(3, random_state=0, max_iter=0).fit(X).checked_ is None
+
+
+class TestEquivalence:
+    def test_m_among_points(self):
+        X, y = groups(90)
+        model = XSDC(3, random_state=0, max_iter=2).fit(X, must_link=[(0, 31)], cannot_link=[(1, 2), (3, 6)])
+        points = np.array([0, 3, 6, 31, *range(40, 70)])
+        M = model.equivalence(points)
+        assert M.shape == (34, 34)
+        assert M[0, 3] == M[3, 0] == 1
+        assert M[1, 2] == M[2, 1] == 0
+        same = y[points][:, None] == y[points]
+        assert ((M >= 0) & (M <= 1)).all()
+        assert M[same].mean() > M[~same].mean() + 0.3
+
+    def test_wrong_points(self):
+        X, _ = groups(20, 2)
+        model = XSDC(2, random_state=0, max_iter=0).fit(X)
+        for points in ([0], [0, 20], [0, -1], [0.5, 1]):
+            with pytest.raises(InvalidInputError):
+                model.equivalence(points)
+
+    def test_not_after_loading(self, tmp_path):
+        X, _ = groups(20, 2)
+        XSDC(2, random_state=0, max_iter=0).fit(X).save(tmp_path / "m.xsdc")
+        with pytest.raises(InvalidInputError, match="Fit again"):
+            XSDC.load(tmp_path / "m.xsdc").equivalence([0, 1])

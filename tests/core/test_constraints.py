@@ -270,3 +270,11 @@ def test_points_outside_are_named():
     for points in ([7], [-1], [[0]], [0.5]):
         with pytest.raises(InvalidInputError, match="flat list of numbers from 0 to 4"):
             closed.entries(points)
+
+
+def test_contradictions_are_told_by_the_names_of_points():
+    names = ["ann", "bob", "cid"]
+    with pytest.raises(ContradictionError, match="ann=bob, bob=cid, but ann≠cid"):
+        close(3, must_link=[(0, 1), (1, 2)], cannot_link=[(0, 2)], point_names=names)
+    with pytest.raises(ContradictionError, match=r"bob is one of \{0, 1\}"):
+        close(3, labels=[2, -1, -1], allowed={1: [0, 1]}, must_link=[(0, 1)], point_names=names)

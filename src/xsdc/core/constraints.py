@@ -122,6 +122,7 @@ def close(
     allowed: Mapping[int, Iterable[int]] | None = None,
     n_classes: int | None = None,
     class_names: Sequence[object] | None = None,
+    point_names: Sequence[object] | None = None,
 ) -> Constraints:
     """Close given facts about n points.
 
@@ -139,6 +140,8 @@ def close(
         Number of classes, where more exist than the facts name.
     class_names : sequence, optional
         How classes are called in error messages.
+    point_names : sequence, optional
+        How points are called there; their positions by default.
 
     Returns
     -------
@@ -174,6 +177,7 @@ def close(
         cannot_link=validation.as_pairs(cannot_link, n=n, name="cannot_link"),
         allowed=choices,
         class_names=class_names,
+        point_names=point_names,
     )
     return _closed(facts)
 

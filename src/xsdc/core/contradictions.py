@@ -36,6 +36,7 @@ class Facts:
     cannot_link: Ints
     allowed: dict[int, list[int]]
     class_names: Sequence[object] | None
+    point_names: Sequence[object] | None = None
 
     @cached_property
     def graph(self) -> csr_matrix:
@@ -60,16 +61,24 @@ class Facts:
         """How a class is called."""
         return str(c) if self.class_names is None else str(self.class_names[c])
 
+    def point(self, i: int) -> str:
+        """How a point is called."""
+        return str(i) if self.point_names is None else str(self.point_names[i])
+
+    def say_apart(self, i: int, j: int) -> str:
+        """Say that two points are different."""
+        return f"{self.point(i)}≠{self.point(j)}"
+
     def say_allowed(self, i: int) -> str:
         """Say that a point has an allowed set."""
-        return f"{i} is one of {{{', '.join(self.name(c) for c in self.allowed[i])}}}"
+        return f"{self.point(i)} is one of {{{', '.join(self.name(c) for c in self.allowed[i])}}}"
 
     def say_edge(self, a: int, b: int) -> str:
         """Say the fact behind an edge of the graph."""
         if a < self.n and b < self.n:
-            return f"{a}={b}"
+            return f"{self.point(a)}={self.point(b)}"
         point, c = (a, b - self.n) if b >= self.n else (b, a - self.n)
-        return f"{point} is {self.name(c)}" if self.labels[point] == c else self.say_allowed(point)
+        return f"{self.point(point)} is {self.name(c)}" if self.labels[point] == c else self.say_allowed(point)
 
     def say_path(self, path: list[int]) -> list[str]:
         """Say the facts along a path."""
@@ -92,7 +101,7 @@ def raise_apart(facts: Facts, component: Ints, component_class: Ints, clashes: I
     itself = clashes[:, 0] == clashes[:, 1]
     if itself.any():
         i = clashes[itself][0, 0]
-        _raise([f"{i}≠{i}"], len(clashes))
+        _raise([facts.say_apart(i, i)], len(clashes))
     order = np.argsort(~linked + ~same, kind="stable")
     for i, j in clashes[order].tolist():
         if best and (len(best) <= 2 or budget <= 0):
@@ -106,7 +115,7 @@ def raise_apart(facts: Facts, component: Ints, component_class: Ints, clashes: I
             c = int(component_class[component[i]])
             chain = list(dict.fromkeys(_why_class(facts, component, i, c) + _why_class(facts, component, j, c)))
         if chain is not None and (not best or len(chain) + 1 < len(best)):
-            best = [*chain, f"{i}≠{j}"]
+            best = [*chain, facts.say_apart(i, j)]
     _raise(best, len(clashes))
 
 

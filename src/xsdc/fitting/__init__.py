@@ -3,7 +3,7 @@
 from xsdc.fitting.automatic import choose_network
 from xsdc.fitting.choices import Choices
 from xsdc.fitting.features import scaled_features
-from xsdc.fitting.fit import Fitted, fit_model
+from xsdc.fitting.fit import Fitted, check_sizes, fit_model
 from xsdc.fitting.knowledge import Knowledge, read_knowledge
 from xsdc.fitting.settings import Settings, read_settings
 
@@ -12,6 +12,7 @@ __all__ = [
     "Fitted",
     "Knowledge",
     "Settings",
+    "check_sizes",
     "choose_network",
     "fit_model",
     "read_knowledge",

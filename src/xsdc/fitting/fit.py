@@ -124,9 +124,7 @@ def fit_model(
     generator : torch.Generator
         Source of randomness for training.
     """
-    given = read_sizes(settings.cluster_size, knowledge.names.tolist(), knowledge.n_clusters)
-    if given is not None:
-        _refuse_impossible(given, knowledge, np.random.RandomState(0))
+    given = check_sizes(settings.cluster_size, knowledge)
     training_sizes, bounds = choose_sizes(knowledge, given, choices)
     held_out = np.empty(0, dtype=np.int64)
     if validation is None:
@@ -207,10 +205,14 @@ def _has_harmed(trained: _Found, first: _Found, choices: Choices) -> bool:
     return harmed
 
 
-def _refuse_impossible(sizes: ClassSizes, knowledge: Knowledge, rng: np.random.RandomState) -> None:
-    """Raise before training where the bounds that the user gave cannot be met."""
+def check_sizes(cluster_size: ClusterSize, knowledge: Knowledge) -> ClassSizes | None:
+    """Read bounds on sizes, None for "auto"; raise `InfeasibleError` where they cannot be met."""
+    sizes = read_sizes(cluster_size, knowledge.names.tolist(), knowledge.n_clusters)
+    if sizes is None:
+        return None
     sizes.check(knowledge.constraints, n_classes=knowledge.n_clusters, names=knowledge.names)
-    constraints = knowledge.constraints.restricted(choose_landmarks(knowledge, rng))
+    constraints = knowledge.constraints.restricted(choose_landmarks(knowledge, np.random.RandomState(0)))
     known = constraints.entries()
     size = sizes.among(constraints, known)
     check_feasible(known, *(torch.as_tensor(x) * constraints.n for x in (size.minimum, size.maximum)), cap=None)
+    return sizes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -77,6 +77,7 @@ def read_knowledge(
     cannot_link: object = None,
     allowed_labels: Mapping[int, Iterable[Any]] | None = None,
     n_clusters: int | None = None,
+    point_names: Sequence[object] | None = None,
 ) -> Knowledge:
     """Read labels and constraints about n points.
 
@@ -92,6 +93,8 @@ def read_knowledge(
         Classes that a point may have.
     n_clusters : int, optional
         Number of classes; by default those that a fact names, and open where none is.
+    point_names : sequence, optional
+        How points are called where facts contradict each other; their positions by default.
 
     Returns
     -------
@@ -111,7 +114,7 @@ def read_knowledge(
         "allowed": {point: [code_of[name] for name in some] for point, some in choices.items()},
     }
     shown = None if k is None else [str(name) for name in names]
-    constraints = close(n, labels=codes, n_classes=k, class_names=shown, **facts)
+    constraints = close(n, labels=codes, n_classes=k, class_names=shown, point_names=point_names, **facts)
     return Knowledge(names, codes, constraints, k, len(named), facts)
 
 

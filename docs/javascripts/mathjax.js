@@ -1,0 +1,4 @@
+window.MathJax = {
+  tex: { inlineMath: [["\\(", "\\)"]], displayMath: [["\\[", "\\]"]], tags: "none" },
+  options: { ignoreHtmlClass: ".*|", processHtmlClass: "arithmatex" },
+};

@@ -1,0 +1,158 @@
+"""``xsdc fit``: from a file to model, labels, metrics and report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from xsdc.cli.console import OUT, Watch, note, print_json, print_table
+from xsdc.cli.groups import takes
+from xsdc.cli.options import DATA, ESTIMATOR
+from xsdc.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from xsdc.runs import Configuration, RunFolder
+
+Json = Annotated[bool, typer.Option("--json", help="Print the metrics as JSON, and nothing else on stdout.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing of progress.")]
+Source = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[DATA]", help="A file (csv, tsv, parquet, npz, npy, h5ad), a folder or zip of images, or a data set."
+    ),
+]
+
+
+@takes(data=DATA, options=ESTIMATOR)
+def fit(
+    data: dict[str, Any],
+    options: dict[str, Any],
+    source: Source = None,
+    out: Annotated[Path, typer.Option(help="Folder for what is found.", metavar="FOLDER")] = Path("run"),
+    config: Annotated[
+        Path | None, typer.Option(help="Run again what a config.json says.", metavar="FILE", show_default=False)
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a run that is in the folder.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was cut off.")] = False,
+    report: Annotated[bool, typer.Option("--report/--no-report", help="Whether to draw the report.")] = True,
+    seed: Annotated[int, typer.Option(help="Source of chance.", min=0, max=2**32 - 1)] = 0,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Fit to DATA, label every point, and write a model, labels.csv, metrics, history and a report.
+
+    [bold]xsdc fit data.csv --label-column kind --out run/[/]
+    """
+    from xsdc.runs import RunFolder, fit_run, is_finished, read_resumed  # noqa: PLC0415
+
+    asked = read_configuration(source, data, options, config=config, seed=seed, needed=not resume)
+    folder = RunFolder(out)
+    watch = Watch(quiet=quiet or json)
+    if resume:
+        asked = read_resumed(folder, asked)
+        if is_finished(folder):
+            note(f"The run in {out} is finished; there is nothing to go on with.")
+            show(folder, json=json)
+            return
+    assert asked is not None  # noqa: S101  read_configuration has seen to it
+    with watch.shown():
+        fit_run(
+            asked,
+            folder,
+            force=force,
+            resume=resume,
+            report=report,
+            callbacks=[watch.callback()],
+            announce=watch.announce,
+        )
+    show(folder, json=json)
+
+
+def read_configuration(
+    source: str | None,
+    data: dict[str, Any],
+    options: dict[str, Any],
+    *,
+    config: Path | None = None,
+    seed: int = 0,
+    needed: bool = True,
+) -> Configuration | None:
+    """Read what to do from the command line, or from a file; None where nothing was said and nothing is needed."""
+    from xsdc.runs import Configuration, DataOptions  # noqa: PLC0415
+
+    if config is not None:
+        if source or data or options:
+            raise InvalidInputError("--config says it all; leave out DATA and the other options.")
+        return Configuration.read(config)
+    if source is None:
+        if needed:
+            raise InvalidInputError("Say what to read: a file, a folder of images, or a data set (xsdc datasets).")
+        if data or options:
+            raise InvalidInputError("Give DATA too, or only --out and --resume.")
+        return None
+    if options.get("validation") == "none":
+        options = options | {"validation": None}
+    paths = {name: absolute(data[name]) for name in ("must_link", "cannot_link", "links") if name in data}
+    ignore = tuple(data.get("ignore", ()))
+    return Configuration.make(DataOptions(absolute(source), **(data | paths | {"ignore": ignore})), options, seed=seed)
+
+
+def absolute(source: str) -> str:
+    """Make a path whole, so that a run can be repeated from another folder; names of data sets stay."""
+    path = Path(source)
+    return str(path.resolve()) if path.exists() else source
+
+
+def show(folder: RunFolder, *, json: bool) -> None:
+    """Print what a run has found."""
+    from xsdc.runs import read_json  # noqa: PLC0415
+
+    metrics = read_json(folder.metrics)
+    files = {path.stem if path.suffix else path.name: str(path) for path in folder.written()}
+    if json:
+        print_json({**metrics, "files": files})
+        return
+    for message in metrics["warnings"]:
+        note(message)
+    print_table(summary(metrics), title=metrics["data"]["name"])
+    OUT.print()
+    OUT.print(f"Labels:  {folder.labels}\nModel:   {folder.model}")
+    if folder.report.exists():
+        OUT.print(f"Report:  {folder.report}")
+
+
+def summary(metrics: dict[str, Any]) -> list[tuple[str, str]]:
+    """Say in a few lines what was given and found."""
+    data, found, measured = metrics["data"], metrics["found"], metrics["measured"]
+    facts = [
+        f"{data[key]:,} {words}"
+        for key, words in (
+            ("n_labeled", "labels"),
+            ("n_allowed", "rows with a choice of labels"),
+            ("n_must_link", "pairs that belong together"),
+            ("n_cannot_link", "pairs that do not"),
+        )
+        if data[key]
+    ]
+    sizes = list(found["sizes"].values())
+    rows = [
+        ("points", f"{data['n']:,} ({data['kind']}, {' × '.join(map(str, data['shape']))})"),
+        ("known", ", ".join(facts) or "nothing"),
+        *(("", text) for text in data["notes"]),
+        ("classes", f"{found['n_clusters']}, of {min(sizes):,} to {max(sizes):,} points"),
+        ("doubtful", f"{found['n_doubtful']:,} points whose class is less likely than not"),
+    ]
+    if found["bounds"] is not None:
+        rows.append(("bounds on sizes", "kept" if found["bounds"]["kept"] else "not kept everywhere"))
+    if data["n_must_link"] or data["n_cannot_link"]:
+        rows.append(("violated pairs", str(found["violated_links"])))
+    if measured is not None:
+        how = " (clusters matched to classes)" if measured["matched"] else ""
+        rows.append(("accuracy", f"{measured['accuracy']:.3f} on {measured['on']}{how}"))
+    else:
+        rows.append(("accuracy", "not measured: there are no labels that the fit did not see"))
+    training = metrics["training"]
+    rows.append(("training", f"{training['steps']} steps, {training['stopped']}; {metrics['seconds']['total']:.0f} s"))
+    return rows

@@ -1,0 +1,148 @@
+"""The options of the command line: what to read, and what the estimator takes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from xsdc.cli.groups import parsed, text
+
+ABOUT_DATA, KNOWN, TRAINING = "Data", "What is known", "Training"
+
+
+def number(value: str) -> float:
+    """Read a number."""
+    return float(_read(float, value, "a number"))
+
+
+def count(value: str) -> int:
+    """Read a whole number."""
+    return int(_read(int, value, "a whole number"))
+
+
+def or_word(read: Callable[[str], Any], *words: str) -> Callable[[str], Any]:
+    """Read a value, or one of some words that stand for themselves."""
+
+    def parse(value: str) -> Any:
+        return value if value in words else read(value)
+
+    return parse
+
+
+def share_or_none(value: str) -> float | str | None:
+    """Read the share of labels to hold out: a fraction, "auto" or "none"."""
+    return value if value in ("auto", "none") else number(value)
+
+
+def cluster_size(value: str) -> Any:
+    """Read bounds on sizes: a word, "0.05,0.2", or JSON with a pair for each class."""
+    if value in ("auto", "equal"):
+        return value
+    try:
+        if value.lstrip().startswith(("{", "[")):
+            return json.loads(value)
+        low, high = value.split(",")
+        return [float(low), float(high)]
+    except ValueError as error:
+        raise typer.BadParameter(
+            f"{value!r} is neither auto, equal, MIN,MAX as in 0.05,0.2, nor JSON as in"
+            ' \'{"cat": [0.1, 0.3], "dog": [0.2, 0.9]}\'.'
+        ) from error
+
+
+def network(value: str) -> Any:
+    """Read the name of a network, or a JSON file with its layers."""
+    if not value.endswith(".json"):
+        return value
+    try:
+        return json.loads(Path(value).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise typer.BadParameter(f"{value} cannot be read as JSON ({error}).") from error
+
+
+def _read(kind: Callable[[str], Any], value: str, what: str) -> Any:
+    try:
+        return kind(value)
+    except ValueError as error:
+        raise typer.BadParameter(f"{value!r} is not {what}.") from error
+
+
+DATA: dict[str, Any] = {
+    "label_column": text("Column of labels; empty where unknown, 4|9 for one of these.", panel=KNOWN, metavar="COLUMN"),
+    "must_link": text("CSV of pairs in the same class, by id or row number.", panel=KNOWN, metavar="FILE"),
+    "cannot_link": text("CSV of pairs in different classes.", panel=KNOWN, metavar="FILE"),
+    "links": text("CSV of both: a,b,same or a,b,different.", panel=KNOWN, metavar="FILE"),
+    "keep_labels": parsed(
+        count, "Keep this many labels and hide the others, to measure by.", panel=KNOWN, metavar="COUNT"
+    ),
+    "truth_column": text(
+        "Column of true labels to measure by; the fit never sees them.", panel=ABOUT_DATA, metavar="COLUMN"
+    ),
+    "id_column": text("Column that names the rows.", panel=ABOUT_DATA, metavar="COLUMN"),
+    "ignore": Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column that takes no part; may be given several times.",
+            metavar="COLUMN",
+            rich_help_panel=ABOUT_DATA,
+            show_default=False,
+        ),
+    ],
+    "scale": text("How numbers are scaled: auto, standard or none.", panel=ABOUT_DATA, metavar="HOW"),
+    "image_size": parsed(count, "Side to which images are brought, in pixels.", panel=ABOUT_DATA, metavar="PIXELS"),
+}
+
+# What doctor needs to know of the estimator.
+SIZES: dict[str, Any] = {
+    "n_clusters": parsed(
+        count, "Number of classes; by default as many as labels name, else suggested.", panel=KNOWN, metavar="COUNT"
+    ),
+    "cluster_size": parsed(
+        cluster_size,
+        "Bounds on the share of points in a class: auto, equal, MIN,MAX, or JSON with a pair for each class.",
+        panel=KNOWN,
+        metavar="BOUNDS",
+    ),
+}
+
+ESTIMATOR: dict[str, Any] = SIZES | {
+    "network": parsed(
+        network, "auto, kn, lenet5-ckn, ckn-gm, cnn, or a JSON file of layers.", panel=TRAINING, metavar="NAME|FILE"
+    ),
+    "labeler": text(
+        "What fills in M: balancing, pseudo-labels, deep-clustering, eigen, eigen-kmeans or hard.", panel=TRAINING
+    ),
+    "max_iter": parsed(or_word(count, "auto"), "Steps on all points.", panel=TRAINING, metavar="COUNT|auto"),
+    "supervised_iter": parsed(
+        or_word(count, "auto"), "Steps on labeled points before them.", panel=TRAINING, metavar="COUNT|auto"
+    ),
+    "batch_size": parsed(count, "Unlabeled points in a step.", panel=TRAINING, metavar="COUNT"),
+    "labeled_batch_size": parsed(count, "Labeled points in a step.", panel=TRAINING, metavar="COUNT"),
+    "learning_rate": parsed(
+        or_word(number, "auto"), "Length of a step on all points.", panel=TRAINING, metavar="NUMBER|auto"
+    ),
+    "supervised_learning_rate": parsed(
+        or_word(number, "auto"), "Length of a step on labeled points.", panel=TRAINING, metavar="NUMBER|auto"
+    ),
+    "ridge": parsed(or_word(number, "auto"), "Ridge, lambda.", panel=TRAINING, metavar="NUMBER|auto"),
+    "filter_penalty": parsed(number, "Penalty on filters, zeta.", panel=TRAINING, metavar="NUMBER"),
+    "entropy": parsed(
+        or_word(number, "median"), "Entropic weight of balancing, nu.", panel=TRAINING, metavar="NUMBER|median"
+    ),
+    "augmentation": text("Changes to images in training: images.", panel=TRAINING),
+    "copies": parsed(count, "Changed copies of an image in a step.", panel=TRAINING, metavar="COUNT"),
+    "validation": parsed(
+        share_or_none, "Share of labels held out of training, auto or none.", panel=TRAINING, metavar="SHARE|auto|none"
+    ),
+    "patience": parsed(
+        count, "Evaluations without a better score after which to stop.", panel=TRAINING, metavar="COUNT"
+    ),
+    "evaluate_every": parsed(count, "Steps between two evaluations.", panel=TRAINING, metavar="COUNT"),
+    "device": text("cpu, cuda, ...", panel=TRAINING),
+    "dtype": text("auto, float32 or float64.", panel=TRAINING),
+    "channels": text("Axis of colours in image arrays: first or last.", panel=TRAINING),
+}

@@ -1,0 +1,42 @@
+"""``xsdc predict``: what a run says of further points."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from xsdc.cli.console import ERR, OUT, note
+from xsdc.errors import InvalidInputError
+
+
+def predict(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, or a model file.")],
+    source: Annotated[str, typer.Argument(metavar="DATA", help="A file, a folder of images, or a data set.")],
+    out: Annotated[
+        Path | None, typer.Option(help="CSV to write; by default to stdout.", metavar="FILE", show_default=False)
+    ] = None,
+    id_column: Annotated[
+        str | None, typer.Option(help="Column that names the rows.", metavar="COLUMN", show_default=False)
+    ] = None,
+    all_classes: Annotated[bool, typer.Option("--all", help="Give the probability of every class.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+) -> None:
+    """Predict the class of each point of DATA with the model of a RUN.
+
+    [bold]xsdc predict run/ new.csv --out predictions.csv[/]
+    """
+    from xsdc.runs import predict_run  # noqa: PLC0415
+
+    if out is not None and out.exists() and not force:
+        raise InvalidInputError(f"{out} exists already. Give another name, or --force to write over it.")
+    predicted = predict_run(run, source, id_column=id_column, all_classes=all_classes)
+    for message in predicted.notes:
+        note(message)
+    if out is None:
+        OUT.out(predicted.table.to_csv(index=False), end="")
+        return
+    out.parent.mkdir(parents=True, exist_ok=True)
+    predicted.table.to_csv(out, index=False)
+    ERR.print(f"{len(predicted.table):,} predictions: {out}")

@@ -1,0 +1,213 @@
+"""NumPy's files: npz and npy."""
+
+from __future__ import annotations
+
+import tokenize
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from xsdc.data.dataset import Dataset
+from xsdc.data.labels import read_known
+from xsdc.data.memory import require_memory
+from xsdc.data.pixels import as_pixels
+from xsdc.data.roles import Roles, listed
+from xsdc.data.tables import column_ids, first_line
+from xsdc.errors import InvalidInputError
+
+Array = npt.NDArray[Any]
+DATA_NAMES = ("X", "x", "data", "images", "features", "embeddings")
+LABEL_NAMES = ("y", "labels", "label", "target", "targets")
+ID_NAMES = ("ids", "id", "names")
+# What numpy and zipfile raise at a file that is not whole, depending on where it breaks.
+DAMAGED = (
+    *(OSError, ValueError, KeyError, EOFError, SyntaxError, MemoryError, NotImplementedError, RuntimeError),
+    *(tokenize.TokenError, zlib.error, zipfile.BadZipFile),
+)
+SPLIT = ("x_train", "y_train", "x_test", "y_test")
+
+
+def read_npy(path: Path, roles: Roles) -> Dataset:
+    """Read one array without labels.
+
+    Parameters
+    ----------
+    path : Path
+        A file.
+    roles : Roles
+        Must be empty: there are no columns to name.
+
+    Returns
+    -------
+    Dataset
+    """
+    if roles.named:
+        raise InvalidInputError(
+            f"`{path.name}` holds one array and no `{roles.named[0]}`. Save it together with labels by"
+            " numpy.savez(file, X=X, y=y)."
+        )
+    require_memory(path.stat().st_size, what=f"Reading `{path.name}`")
+    return from_arrays({"X": _load(path)}, roles, name=path.name)
+
+
+def read_npz(path: Path, roles: Roles) -> Dataset:
+    """Read arrays: points, and labels and ids where there are any.
+
+    The points are the array `X`, `x`, `data`, `images`, `features` or `embeddings`, or the only one with two to four
+    axes. Labels are the array that `roles` names, else `y`, `labels`, `label`, `target` or `targets`; ids likewise,
+    else `ids`, `id` or `names`. Of `x_train, y_train, x_test, y_test` all points are taken, those of training first.
+
+    Parameters
+    ----------
+    path : Path
+        A file.
+    roles : Roles
+        Which arrays are labels, truth and ids.
+
+    Returns
+    -------
+    Dataset
+    """
+    try:
+        with zipfile.ZipFile(path) as file:
+            require_memory(sum(info.file_size for info in file.infolist()), what=f"Reading `{path.name}`")
+        with _load(path) as file:
+            arrays = {name: _member(file, name, where=path.name) for name in file.files}
+    except zipfile.BadZipFile as error:
+        raise InvalidInputError(f"`{path.name}` {_reason(error)}") from error
+    notes = []
+    if set(SPLIT) <= set(arrays):
+        arrays = dict(arrays)
+        x_train, y_train, x_test, y_test = (arrays.pop(name) for name in SPLIT)
+        arrays |= {
+            "X": _joined(x_train, x_test, what="x_train and x_test", where=path.name),
+            "y": _joined(y_train, y_test, what="y_train and y_test", where=path.name),
+        }
+        notes.append(f"Rows 0 to {len(x_train) - 1} are `x_train`, the {len(x_test)} after them `x_test`.")
+    return from_arrays(arrays, roles, name=path.name, notes=notes)
+
+
+def from_arrays(arrays: Mapping[str, Array], roles: Roles, *, name: str, notes: Sequence[str] = ()) -> Dataset:
+    """Put arrays of points, labels and ids together.
+
+    Parameters
+    ----------
+    arrays : mapping from name to array
+        They are not modified.
+    roles : Roles
+        Which arrays are labels, truth and ids.
+    name : str
+        What to call the data.
+    notes : sequence of str
+        What is to be said of it already.
+
+    Returns
+    -------
+    Dataset
+        Of kind "vectors" or "images".
+    """
+    roles.require_in(list(arrays), where=f"`{name}`", thing="array")
+    free = {key: array for key, array in arrays.items() if key not in roles.named}
+    label = roles.label or next((key for key in LABEL_NAMES if key in free), None)
+    id_name = roles.id or next((key for key in ID_NAMES if key in free), None)
+    X_name = _points({key: array for key, array in free.items() if key not in (label, id_name)}, name=name)
+    X, pictures, said = _readable(arrays[X_name], name=f"`{X_name}` of `{name}`")
+    n = len(X)
+    known = read_known(
+        None if label is None else _column(arrays[label], n=n, key=label, where=name),
+        None if roles.truth is None else _column(arrays[roles.truth], n=n, key=roles.truth, where=name),
+        n=n,
+        label_name=label or "",
+        truth_name=roles.truth or "",
+    )
+    return Dataset(
+        name=name,
+        kind="vectors" if X.ndim == 2 else "images",
+        X=X,
+        ids=np.arange(n)
+        if id_name is None
+        else column_ids(_column(arrays[id_name], n=n, key=id_name, where=name), column=id_name),
+        id_name=id_name or "row",
+        labels=known.labels,
+        allowed=known.allowed,
+        truth=known.truth,
+        pictures=pictures,
+        notes=[*notes, *said, *known.notes],
+    )
+
+
+def _load(path: Path) -> Any:
+    try:
+        return np.load(path, allow_pickle=False)
+    except DAMAGED as error:
+        raise InvalidInputError(f"`{path.name}` {_reason(error)}") from error
+
+
+def _member(file: Any, name: str, *, where: str) -> Array:
+    try:
+        array: Array = file[name]
+    except DAMAGED as error:
+        raise InvalidInputError(f"`{name}` of `{where}` {_reason(error)}") from error
+    return np.asarray(array)
+
+
+def _reason(error: Exception) -> str:
+    if "allow_pickle" in str(error):
+        return (
+            "holds Python objects, which are not read because reading them can run code."
+            " Save arrays of numbers or text (astype(str))."
+        )
+    return f"is damaged: {first_line(error)}."
+
+
+def _joined(first: Array, second: Array, *, what: str, where: str) -> Array:
+    if first.shape[1:] != second.shape[1:] or 0 in (first.ndim, second.ndim):
+        raise InvalidInputError(
+            f"{what} of `{where}` must agree in all axes but the first; they have shapes {first.shape} and"
+            f" {second.shape}."
+        )
+    return np.concatenate([first, second])
+
+
+def _points(arrays: Mapping[str, Array], *, name: str) -> str:
+    for key in DATA_NAMES:
+        if key in arrays:
+            return key
+    fitting = [key for key, array in arrays.items() if 2 <= array.ndim <= 4]
+    if len(fitting) == 1:
+        return fitting[0]
+    shapes = {key: array.shape for key, array in arrays.items()}
+    raise InvalidInputError(
+        f"`{name}` must have an array `X` of points, or only one array of two to four axes; it has"
+        f" {listed([f'{key} {shape}' for key, shape in shapes.items()]) or 'none'}."
+    )
+
+
+def _readable(array: Array, *, name: str) -> tuple[Array, npt.NDArray[np.uint8] | None, list[str]]:
+    if array.dtype.kind not in "biuf":
+        raise InvalidInputError(f"{name} must hold numbers; it holds {array.dtype}.")
+    if array.ndim in (3, 4):
+        pixels, notes = as_pixels(array, name=name)
+        return pixels, pixels, notes
+    if array.ndim != 2 or 0 in array.shape:
+        raise InvalidInputError(
+            f"{name} must have a row for each point (n, d), or be images (n, H, W) or (n, H, W, 3); it has shape"
+            f" {array.shape}."
+        )
+    return array, None, []
+
+
+def _column(array: Array, *, n: int, key: str, where: str) -> list[Any]:
+    flat = array.reshape(-1) if array.shape == (n, 1) else array
+    if flat.shape != (n,):
+        hint = " Use its argmax if it is one-hot." if array.ndim == 2 and len(array) == n else ""
+        raise InvalidInputError(
+            f"`{key}` of `{where}` must hold one entry per point, shape ({n},); it has shape {array.shape}.{hint}"
+        )
+    cells: list[Any] = flat.tolist()
+    return cells

@@ -1,0 +1,114 @@
+"""Columns of a table: what each one is, and its cells as numbers or as words."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from pandas.api import types
+
+from xsdc.data.labels import MISSING, cell_text
+
+Role = Literal["number", "date", "category"]
+Numbers = npt.NDArray[np.float64]
+
+MOSTLY = 0.95  # share of cells that must be numbers (or dates) for the others to count as missing
+FEW = 10  # so many different words are categories however few rows there are
+HUGE = 1e37  # nearly the largest number of float32: as good as infinite
+ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?")
+NESTED = (list, tuple, dict, set, np.ndarray)
+NONE = frozenset((*MISSING, "NaT"))
+
+
+def judge(column: pd.Series) -> tuple[Role | None, str]:
+    """Decide what a column is.
+
+    Parameters
+    ----------
+    column : series
+        Its cells.
+
+    Returns
+    -------
+    role : {"number", "date", "category"} or None
+        None if the column is of no use.
+    reason : str
+        Why it is of no use, to follow "left out because"; empty otherwise.
+    """
+    if types.is_complex_dtype(column) or (column.dtype == object and any(isinstance(x, NESTED) for x in column)):
+        return None, "a cell holds more than one value"
+    if types.is_numeric_dtype(column) and not types.is_bool_dtype(column):
+        return _judge_values("number", as_numbers(column), whole=types.is_integer_dtype(column))
+    if types.is_datetime64_any_dtype(column) or types.is_timedelta64_dtype(column):
+        return _judge_values("date", as_days(column))
+    return _judge_words(column)
+
+
+def _judge_values(role: Role, values: Numbers, *, whole: bool = False) -> tuple[Role | None, str]:
+    present = values[np.isfinite(values)]
+    if not present.size:
+        return None, "they are empty"
+    if (present == present[0]).all():
+        return None, "they are constant"
+    if whole and present.size == len(values) > FEW and (np.diff(values) == 1).all():
+        return None, "they only count the rows"
+    return role, ""
+
+
+def _judge_words(column: pd.Series) -> tuple[Role | None, str]:
+    words = as_words(column)
+    present = words[words != ""]
+    different = len(set(present))
+    if different < 2:
+        return None, "they are constant" if different else "they are empty"
+    if isinstance(column.dtype, pd.CategoricalDtype) or types.is_bool_dtype(column):
+        return "category", ""
+    enough = MOSTLY * len(present)
+    if np.isfinite(numbers := as_numbers(column)).sum() >= enough:
+        return _judge_values("number", numbers)
+    if np.isfinite(days := as_days(column)).sum() >= enough:
+        return _judge_values("date", days)
+    if different > max(FEW, len(present) / 2):
+        return None, "nearly every row has another text (ids or free text)"
+    return "category", ""
+
+
+def as_numbers(column: pd.Series) -> Numbers:
+    """Read cells as numbers; NaN for what is missing, infinite or no number."""
+    if not types.is_numeric_dtype(column):
+        column = pd.to_numeric(pd.Series(as_words(column), dtype=object), errors="coerce")
+    numbers = np.array(column.to_numpy(dtype=np.float64, na_value=np.nan))
+    numbers[~(np.abs(numbers) <= HUGE)] = np.nan
+    return numbers
+
+
+def as_days(column: pd.Series) -> Numbers:
+    """Read cells as dates (ISO 8601 where they are text), in days since 1970; durations in days. NaN for others."""
+    if types.is_timedelta64_dtype(column):
+        return np.asarray(column.dt.total_seconds() / 86400, dtype=np.float64)
+    if types.is_datetime64_any_dtype(column):
+        dates = pd.to_datetime(column, utc=True)
+    else:
+        words = [word if ISO_DATE.fullmatch(word) else None for word in as_words(column)]
+        dates = pd.to_datetime(pd.Series(words, dtype=object), format="ISO8601", errors="coerce", utc=True)
+    days = (dates - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
+    return np.asarray(days, dtype=np.float64)
+
+
+def as_words(column: pd.Series) -> npt.NDArray[np.object_]:
+    """Read cells as text; nothing for what is missing."""
+    texts = [cell_text(cell) for cell in column.astype(object)]
+    return np.array(["" if text in NONE else text for text in texts], dtype=object)
+
+
+def count_lost(column: pd.Series, role: Role) -> tuple[int, int]:
+    """Count the cells that are missing, and those that are there but no number (or date) or infinite."""
+    typed = types.is_numeric_dtype(column) or types.is_datetime64_any_dtype(column)
+    empty = np.asarray(column.isna()) if typed else as_words(column) == ""
+    if role == "category":
+        return int(empty.sum()), 0
+    values = as_numbers(column) if role == "number" else as_days(column)
+    return int(empty.sum()), int((np.isnan(values) & ~empty).sum())

@@ -1,0 +1,46 @@
+"""Refusing what would not fit into memory before it is tried."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from xsdc.errors import InvalidInputError
+
+MEMINFO = Path("/proc/meminfo")
+
+
+def available_memory() -> int | None:
+    """Bytes that can still be had, or None where the system does not say."""
+    try:
+        for line in MEMINFO.read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError):
+        pass  # no Linux; the next question is answered on other systems
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # Windows has no sysconf
+        return None
+
+
+def require_memory(needed: int, *, what: str) -> None:
+    """Raise where ``needed`` bytes are more than there are.
+
+    Parameters
+    ----------
+    needed : int
+        Bytes.
+    what : str
+        What would take them, as the subject of the sentence.
+    """
+    free = available_memory()
+    if free is not None and needed > free:
+        raise InvalidInputError(
+            f"{what} would take about {_gigabytes(needed)} of memory and {_gigabytes(free)} are free."
+            " Take a part of the data, or a larger machine."
+        )
+
+
+def _gigabytes(size: int) -> str:
+    return f"{size / 2**30:.1f} GB"

@@ -1,0 +1,211 @@
+"""The one door to data: a path or the name of a data set comes in, a `Dataset` goes out."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from xsdc.data.arrays import read_npy, read_npz
+from xsdc.data.dataset import Dataset
+from xsdc.data.h5ad import read_h5ad
+from xsdc.data.images import ImageSize, read_images
+from xsdc.data.named import DATASETS, load_dataset
+from xsdc.data.roles import Roles, listed, near_miss
+from xsdc.data.tables import read_csv, read_parquet
+from xsdc.errors import InvalidInputError
+
+KINDS = {
+    "table": "a table in text (csv, tsv, also gzipped)",
+    "parquet": "a Parquet file",
+    "npz": "NumPy arrays (npz)",
+    "npy": "a NumPy array (npy)",
+    "h5ad": "an AnnData file (h5ad)",
+    "images": "images in a folder or zip",
+}
+BY_SUFFIX = {
+    ".csv": "table",
+    ".tsv": "table",
+    ".txt": "table",
+    ".data": "table",
+    ".gz": "table",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".npz": "npz",
+    ".npy": "npy",
+    ".h5ad": "h5ad",
+    ".zip": "images",
+}
+BY_MAGIC = {b"PAR1": "parquet", b"\x89HDF": "h5ad", b"\x93NUMPY": "npy", b"\x1f\x8b": "table"}
+STRANGERS = {
+    b"\x89PNG": "a PNG image; give the folder that holds the images",
+    b"\xff\xd8\xff": "a JPEG image; give the folder that holds the images",
+    b"GIF8": "a GIF image; give the folder that holds the images",
+    b"%PDF": "a PDF document",
+    b"\xd0\xcf\x11\xe0": "an old Excel or Word document; save the sheet as CSV",
+    b"BZh": "a bzip2 file; unpack it",
+    b"\xfd7zXZ": "an xz file; unpack it",
+    b"7z\xbc\xaf": "a 7-Zip file; unpack it",
+    b"Rar!": "a RAR file; unpack it",
+    b"\x80\x04": "a pickle, which is not read because reading it can run code",
+}
+
+
+def read_data(
+    source: str | os.PathLike[str],
+    *,
+    label_column: str | None = None,
+    truth_column: str | None = None,
+    id_column: str | None = None,
+    ignore: Sequence[str] = (),
+    image_size: ImageSize = None,
+) -> Dataset:
+    """Read points and what is known of them from a file, a folder or a named data set.
+
+    Parameters
+    ----------
+    source : path or str
+        A table (csv, tsv, csv.gz, Parquet), arrays (npz, npy), AnnData (h5ad), a folder or zip of images, or the name
+        of a data set (see `DATASETS`). A path that exists is taken before a name. What a file is, its content says.
+    label_column : str, optional
+        Column of given labels: of a table, an array of an npz, a column of `obs`. Tables have labels only if this is
+        given; arrays called `y` or the like, sub-folders of images and the labels of named data sets (their column is
+        `label`, that of sub-folders `folder`) are labels unless they are named as the truth.
+    truth_column : str, optional
+        Column of true labels, to measure by.
+    id_column : str, optional
+        Column of ids.
+    ignore : sequence of str
+        Columns of a table to leave out.
+    image_size : int or pair of int, optional
+        Side in pixels, or height and width, to which images of a folder or zip are brought.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    InvalidInputError
+        If the source is unknown, unreadable or not what it says.
+    """
+    roles = Roles(label_column, truth_column, id_column, (ignore,) if isinstance(ignore, str) else tuple(ignore))
+    path = Path(source).expanduser()
+    if not _exists(path):
+        if str(source) not in DATASETS:
+            raise InvalidInputError(_unknown(str(source)))
+        _refuse_image_size(image_size, str(source))
+        return _with_roles(load_dataset(str(source)), roles)
+    kind, note = ("images", None) if path.is_dir() else _kind(path)
+    if kind == "images":
+        return read_images(path, roles, image_size=image_size)
+    _refuse_image_size(image_size, path.name)
+    dataset = READERS[kind](path, roles)
+    return dataset if note is None else replace(dataset, notes=[note, *dataset.notes])
+
+
+def holds_image_files(source: str | os.PathLike[str]) -> bool:
+    """Tell whether a source is a folder or zip of images, whose size is a matter of choice."""
+    path = Path(source)
+    return _exists(path) and (path.is_dir() or _kind(path)[0] == "images")
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError as error:
+        raise InvalidInputError(f"`{path}` cannot be read: {error.strerror or error}.") from error
+
+
+def _kind(path: Path) -> tuple[str, str | None]:
+    """Tell what a file is: by its first bytes where they are a format's, else by its name, else text is a table."""
+    if not path.is_file():
+        raise InvalidInputError(f"`{path}` must be a file or a folder; it is something else (a device, a pipe).")
+    head = _head(path)
+    if not head:
+        raise InvalidInputError(f"`{path.name}` is empty.")
+    promised = BY_SUFFIX.get(path.suffix.lower())
+    found = _kind_of_zip(path) if head.startswith(b"PK") else _lookup(head, BY_MAGIC)
+    if found is not None:
+        lies = promised not in (None, found)
+        return found, f"`{path.name}` is {KINDS[found]} by its content and was read as one." if lies else None
+    stranger = _lookup(head, STRANGERS)
+    if stranger is not None:
+        raise InvalidInputError(f"`{path.name}` is {stranger}. What can be read: {_kinds()}.")
+    if promised not in (None, "table"):
+        raise InvalidInputError(
+            f"`{path.name}` is not {KINDS[promised]}: it begins with {_shown(head)}. Give it the name of what it is."
+        )
+    return "table", None
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(64)
+    except OSError as error:
+        raise InvalidInputError(f"`{path}` cannot be read: {error.strerror or error}.") from error
+
+
+def _lookup(head: bytes, table: Mapping[bytes, str]) -> str | None:
+    return next((kind for magic, kind in table.items() if head.startswith(magic)), None)
+
+
+def _kind_of_zip(path: Path) -> str:
+    try:
+        with zipfile.ZipFile(path) as file:
+            names = file.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+        raise InvalidInputError(f"`{path.name}` begins like a zip file but is damaged: {error}.") from error
+    if "[Content_Types].xml" in names:
+        raise InvalidInputError(f"`{path.name}` is an Excel or Word document; save the sheet as CSV.")
+    return "npz" if names and all(name.endswith(".npy") for name in names) else "images"
+
+
+def _shown(head: bytes) -> str:
+    start = head[:12]
+    return f"the text {start.decode()!r}" if start.isascii() and b"\x00" not in start else f"the bytes {start.hex(' ')}"
+
+
+def _kinds() -> str:
+    return ", ".join(KINDS.values())
+
+
+def _refuse_image_size(image_size: ImageSize, name: str) -> None:
+    if image_size is not None:
+        raise InvalidInputError(f"image_size is for a folder or zip of images; `{name}` is none. Leave it out.")
+
+
+def _unknown(source: str) -> str:
+    folder = Path(source).parent
+    neighbours = [str(path) for path in folder.iterdir()] if folder.is_dir() else []
+    miss = near_miss(source, [*DATASETS, *neighbours])
+    return (
+        f"There is no file or folder `{source}`, nor a data set of this name{miss}."
+        f" What can be read: {_kinds()}; or a data set: {listed(list(DATASETS))}."
+    )
+
+
+def _with_roles(dataset: Dataset, roles: Roles) -> Dataset:
+    """Give the one column of a named data set, ``label``, the role it is asked to play."""
+    roles.require_in(["label"], where=f"The data set `{dataset.name}`")
+    if roles.id is not None or roles.ignore:
+        raise InvalidInputError(
+            f"The column `label` of the data set `{dataset.name}` can be the label or the truth only."
+        )
+    if roles.truth is None:
+        return dataset
+    return replace(dataset, labels=np.full(dataset.n, None, dtype=object), truth=dataset.labels)
+
+
+READERS: Mapping[str, Callable[[Path, Roles], Dataset]] = {
+    "table": read_csv,
+    "parquet": read_parquet,
+    "npz": read_npz,
+    "npy": read_npy,
+    "h5ad": read_h5ad,
+}

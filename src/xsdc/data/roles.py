@@ -1,0 +1,65 @@
+"""Which column is the label, the truth, the id; which are left out."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from xsdc.errors import InvalidInputError
+
+LABEL_WORDS = ("label", "labels", "class", "target", "y", "kind", "category", "species")
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What the user said about columns, or about arrays that take the place of columns.
+
+    Attributes
+    ----------
+    label, truth, id : str or None
+        Columns of given labels, of true labels to measure by, and of ids.
+    ignore : tuple of str
+        Columns that are not used at all.
+    """
+
+    label: str | None = None
+    truth: str | None = None
+    id: str | None = None
+    ignore: tuple[str, ...] = ()
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Every column that plays a role."""
+        return tuple(column for column in (self.label, self.truth, self.id, *self.ignore) if column is not None)
+
+    def require_in(self, columns: Sequence[str], *, where: str, thing: str = "column") -> None:
+        """Refuse roles of columns that are not there, and a column with two roles."""
+        for column in self.named:
+            if column not in columns:
+                raise InvalidInputError(
+                    f"{where} has no {thing} `{column}`{near_miss(column, columns)}."
+                    f" Its {thing}s are {listed(columns)}."
+                )
+            if self.named.count(column) > 1:
+                raise InvalidInputError(
+                    f"The {thing} `{column}` is given more than one role (label, truth, id, ignored); it can have one."
+                )
+
+
+def near_miss(word: str, words: Iterable[str]) -> str:
+    """Ask whether a similar word was meant: `` (did you mean `colour`?)``, or nothing."""
+    by_lower = {w.lower(): w for w in words}
+    close = difflib.get_close_matches(word.lower(), by_lower, n=1)
+    return f" (did you mean `{by_lower[close[0]]}`?)" if close else ""
+
+
+def listed(names: Sequence[str], *, limit: int = 8) -> str:
+    """Format names for a message: ```a`, `b` and 40 more``."""
+    shown = ", ".join(f"`{name}`" for name in names[:limit])
+    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
+
+
+def looks_like_labels(columns: Iterable[str]) -> str | None:
+    """Return the first column whose name is one that label columns have."""
+    return next((column for column in columns if column.strip().lower() in LABEL_WORDS), None)

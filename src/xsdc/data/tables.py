@@ -1,0 +1,247 @@
+"""Tables: CSV and its relatives, and Parquet."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import itertools
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from xsdc.data.dataset import Dataset
+from xsdc.data.labels import MISSING, cell_text, read_known
+from xsdc.data.memory import require_memory
+from xsdc.data.roles import Roles, listed, looks_like_labels
+from xsdc.data.text import Text, read_text
+from xsdc.errors import InvalidInputError
+
+DECIMAL_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+")
+NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+SAMPLE = 50
+
+
+def read_csv(path: Path, roles: Roles) -> Dataset:
+    """Read a table in text: cells between commas, semicolons, tabs or ``|``, found by looking.
+
+    A first line with numbers in it is data, unless the numbers count up by one (0, 1, 2, ... as columns are named
+    that had no names). Columns of labels and ids are read as text, so that ``007`` stays as it is.
+
+    Parameters
+    ----------
+    path : Path
+        A file, gzipped or not.
+    roles : Roles
+        What its columns are.
+
+    Returns
+    -------
+    Dataset
+    """
+    text = read_text(path)
+    names, headed, notes = _header(text, name=path.name)
+    roles.require_in(names, where=f"`{path.name}`")
+    _require_even_rows(text, n_columns=len(names), headed=headed, name=path.name)
+    decimal = _decimal(text)
+    if decimal == ",":
+        notes.append("Cells such as 1,5 were read as numbers with a decimal comma.")
+    frame = _parsed(text, names, headed=headed, decimal=decimal, roles=roles, name=path.name)
+    frame, dropped = _without_row_numbers(frame, roles)
+    return from_frame(frame, roles, name=path.name, notes=[*text.notes, *notes, *dropped])
+
+
+def read_parquet(path: Path, roles: Roles) -> Dataset:
+    """Read a table in Parquet, by way of pyarrow.
+
+    Parameters
+    ----------
+    path : Path
+        A file.
+    roles : Roles
+        What its columns are.
+
+    Returns
+    -------
+    Dataset
+    """
+    arrow = require_module("pyarrow", extra="parquet", purpose="Reading Parquet")
+    parquet = require_module("pyarrow.parquet", extra="parquet", purpose="Reading Parquet")
+    try:
+        with parquet.ParquetFile(path) as file:
+            groups = (file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups))
+            require_memory(2 * sum(groups), what=f"Reading `{path.name}`")
+            frame = file.read().to_pandas()
+        if any(name is not None for name in frame.index.names):
+            frame = frame.reset_index()
+    except InvalidInputError:
+        raise
+    except (arrow.ArrowException, OSError, ValueError, TypeError, KeyError) as error:
+        raise InvalidInputError(f"`{path.name}` is not a whole Parquet file: {first_line(error)}.") from error
+    return from_frame(frame, roles, name=path.name, notes=[])
+
+
+def from_frame(frame: pd.DataFrame, roles: Roles, *, name: str, notes: list[str]) -> Dataset:
+    """Set the columns of a data frame apart by their roles.
+
+    Parameters
+    ----------
+    frame : data frame
+        A table; it is not modified.
+    roles : Roles
+        What its columns are.
+    name : str
+        What to call the table.
+    notes : list of str
+        What is to be said of it already.
+
+    Returns
+    -------
+    Dataset
+        Of kind "table".
+    """
+    frame = frame.set_axis([str(column) for column in frame.columns], axis="columns")
+    columns = list(frame.columns)
+    _refuse_duplicates(columns, name=name)
+    roles.require_in(columns, where=f"`{name}`")
+    if frame.empty:
+        raise InvalidInputError(f"`{name}` has columns but no rows. A table needs at least one row.")
+    X = frame.drop(columns=list(roles.named)).reset_index(drop=True)
+    if X.shape[1] == 0:
+        raise InvalidInputError(
+            f"`{name}` has nothing to learn from: each of its columns ({listed(columns)}) is a label, an id or ignored."
+        )
+    known = read_known(
+        None if roles.label is None else frame[roles.label],
+        None if roles.truth is None else frame[roles.truth],
+        n=len(frame),
+        label_name=roles.label or "",
+        truth_name=roles.truth or "",
+    )
+    hint = looks_like_labels(X.columns) if roles.label is None and roles.truth is None else None
+    return Dataset(
+        name=name,
+        kind="table",
+        X=X,
+        ids=np.arange(len(frame)) if roles.id is None else column_ids(frame[roles.id], column=roles.id),
+        id_name="row" if roles.id is None else roles.id,
+        labels=known.labels,
+        allowed=known.allowed,
+        truth=known.truth,
+        notes=[*notes, *known.notes, *([] if hint is None else [_hint(hint)])],
+    )
+
+
+def _hint(column: str) -> str:
+    return (
+        f"Column `{column}` is used as a feature like every other; if it holds labels, name it as the label column"
+        " (or as the truth, or ignore it)."
+    )
+
+
+def column_ids(cells: Any, *, column: str) -> np.ndarray[tuple[int, ...], np.dtype[np.object_]]:
+    """Make ids of cells: text, none of it empty."""
+    series = pd.Series(cells, dtype=object)
+    ids = np.array([cell_text(cell) for cell in series.where(series.notna(), None)], dtype=object)
+    empty = np.flatnonzero(ids == "")
+    if empty.size:
+        raise InvalidInputError(
+            f"Column `{column}` must name every point; {empty.size} cells are empty, the first in row {empty[0]}."
+        )
+    return ids
+
+
+def require_module(module: str, *, extra: str, purpose: str) -> Any:
+    """Import a module of an optional extra, or say how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise InvalidInputError(
+            f'{purpose} needs {module.partition(".")[0]}, which is not installed: pip install "xsdc[{extra}]".'
+        ) from error
+
+
+def _header(text: Text, *, name: str) -> tuple[list[str], bool, list[str]]:
+    """Return names of the columns, whether the file gives them, and what to say about it."""
+    _, cells = next(text.rows(), (0, []))
+    if not cells:
+        raise InvalidInputError(f"`{name}` is empty. A table needs a line of names and at least one row.")
+    first = [cell.strip() for cell in cells]
+    if not _are_names(first):
+        names = [f"column {i}" for i in range(1, len(first) + 1)]
+        return names, False, [f"`{name}` names no columns; they are called `{names[0]}` to `{names[-1]}`."]
+    names = [cell or f"column {i}" for i, cell in enumerate(first, start=1)]
+    _refuse_duplicates(names, name=name)
+    return names, True, []
+
+
+def _are_names(cells: list[str]) -> bool:
+    numbers = [cell for cell in cells if NUMBER.fullmatch(cell)]
+    if not numbers:
+        return True
+    counting = all(cell.isdecimal() for cell in numbers) and len(numbers) > 1
+    return counting and all(int(b) - int(a) == 1 for a, b in itertools.pairwise(numbers))
+
+
+def _require_even_rows(text: Text, *, n_columns: int, headed: bool, name: str) -> None:
+    n = 0
+    for line, row in text.rows():
+        n += 1
+        if len(row) != n_columns:
+            raise InvalidInputError(
+                f"`{name}` must have {n_columns} cells in every row; line {line} has {len(row)}."
+                ' Put cells that hold the delimiter between quotes ("a, b").'
+            )
+    if n == int(headed):
+        raise InvalidInputError(f"`{name}` has a line of names but no rows. A table needs at least one row.")
+
+
+def _decimal(text: Text) -> str:
+    """Tell a decimal comma, which there is only where something else separates cells."""
+    if text.delimiter == ",":
+        return "."
+    cells = [cell.strip() for (_, row), _ in zip(text.rows(), range(SAMPLE), strict=False) for cell in row]
+    return "," if any(DECIMAL_COMMA.fullmatch(cell) for cell in cells) else "."
+
+
+def _parsed(text: Text, names: list[str], *, headed: bool, decimal: str, roles: Roles, name: str) -> pd.DataFrame:
+    try:
+        return pd.read_csv(
+            io.StringIO(text.content),
+            sep=text.delimiter,
+            header=0 if headed else None,
+            names=names,
+            index_col=False,
+            dtype={column: str for column in (roles.label, roles.truth, roles.id) if column is not None},
+            keep_default_na=False,
+            na_values={column: list(MISSING) for column in names if column != roles.id},
+            skipinitialspace=True,
+            decimal=decimal,
+            low_memory=False,
+        )
+    except ValueError as error:  # pandas' own errors are of this kind: an open quote, for one
+        raise InvalidInputError(f"`{name}` cannot be read as a table: {first_line(error)}.") from error
+
+
+def _without_row_numbers(frame: pd.DataFrame, roles: Roles) -> tuple[pd.DataFrame, list[str]]:
+    """Leave out the nameless first column of row numbers that pandas writes."""
+    first = frame.columns[0]
+    if first != "column 1" or frame.shape[1] == 1 or first in roles.named:
+        return frame, []
+    if not np.array_equal(frame[first].to_numpy(), np.arange(len(frame))):
+        return frame, []
+    return frame.drop(columns=first), ["The first column has no name and counts the rows; it is left out."]
+
+
+def _refuse_duplicates(columns: list[str], *, name: str) -> None:
+    twice = [column for column, count in Counter(columns).items() if count > 1]
+    if twice:
+        raise InvalidInputError(f"`{name}` must name each column once; {listed(twice)} stand there more than once.")
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of an error's message, without a full stop, or its type if it has none."""
+    return str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__

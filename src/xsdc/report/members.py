@@ -1,0 +1,71 @@
+"""Class cards: how large a class is, which members are typical and which are doubtful."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from xsdc.report.findings import Findings, Ints
+from xsdc.report.pictures import Sheet
+from xsdc.report.wording import percent
+
+PICTURES, ROWS = 8, 4  # members of each kind that are shown as thumbnails, as rows
+COLUMNS, LETTERS = 4, 80  # cells of a row and letters of a cell
+
+
+def class_cards(findings: Findings, sheet: Sheet | None) -> list[dict[str, Any]]:
+    """Describe each class, in the order of ``findings.classes``."""
+    found, given = findings.metrics["found"], findings.metrics["data"]["labels_per_class"] or {}
+    drawn = findings.codes[findings.points]
+    cards = []
+    for code, name in enumerate(findings.classes):
+        mine = findings.probability[findings.codes == code]
+        typical, doubtful = _choose(findings, np.flatnonzero(drawn == code), PICTURES if sheet else ROWS)
+        cards.append(
+            {
+                "code": code,
+                "name": name,
+                "size": found["sizes"].get(name, 0),
+                "share": found["share"].get(name, 0.0),
+                "n_given": given.get(name, 0),
+                "probability": float(mine.mean()) if len(mine) else None,
+                "typical": [_member(findings, sheet, place) for place in typical],
+                "doubtful": [_member(findings, sheet, place) for place in doubtful],
+            }
+        )
+    return cards
+
+
+def short_cells(cells: dict[str, str]) -> list[tuple[str, str]]:
+    """Columns and values of a row, long values cut."""
+    return [(str(key), _cut(str(value))) for key, value in cells.items()]
+
+
+def _choose(findings: Findings, places: Ints, most: int) -> tuple[Ints, Ints]:
+    """Places of the surest and of the least sure drawn members whose class was not given; none is in both."""
+    open_ = places[findings.given[findings.points[places]] < 0]
+    order = open_[np.argsort(-findings.probability[findings.points[open_]], kind="stable")]
+    half = (len(order) + 1) // 2
+    typical = order[: min(most, half)]
+    doubtful = order[max(len(order) - most, half) :][::-1]
+    return typical, doubtful
+
+
+def _member(findings: Findings, sheet: Sheet | None, place: int) -> dict[str, Any]:
+    """One point of a card."""
+    point = int(findings.points[place])
+    true = -1 if findings.truth is None else int(findings.truth[point])
+    return {
+        "id": findings.ids[point],
+        "probability": percent(float(findings.probability[point]), digits=0),
+        "true": findings.classes[true] if true >= 0 else None,
+        "wrong": true >= 0 and true != int(findings.codes[point]),
+        "position": sheet.place(int(place)) if sheet else None,
+        "cells": short_cells(findings.cells[place])[:COLUMNS] if findings.cells else [],
+    }
+
+
+def _cut(text: str) -> str:
+    """Shorten a long text."""
+    return text if len(text) <= LETTERS else text[: LETTERS - 1].rstrip() + "\N{HORIZONTAL ELLIPSIS}"

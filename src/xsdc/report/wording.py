@@ -1,0 +1,123 @@
+"""Numbers and sentences of a report, for readers who do not program."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+NOTHING = "\N{EN DASH}"
+
+
+def count(value: float | None) -> str:
+    """Write a whole number with thousands set apart: 1,797."""
+    return NOTHING if value is None else f"{value:,.0f}"
+
+
+def percent(value: float | None, *, digits: int = 1) -> str:
+    """Write a share: 95.1 %. What is not quite all is never rounded to all."""
+    if value is None or not math.isfinite(value):
+        return NOTHING
+    text = f"{100 * value:.{digits}f}"
+    if float(text) == 100:
+        text = "100" if value >= 1 else f">{100 - 10.0**-digits:.{digits}f}"
+    return f"{text}\N{NO-BREAK SPACE}%"
+
+
+def score(value: float | None) -> str:
+    """Write an index between -1 and 1: 0.912."""
+    return NOTHING if value is None or not math.isfinite(value) else f"{value:.3f}"
+
+
+def duration(seconds: float | None) -> str:
+    """Write a time: 1.5 s, 90 s, 3 min, 2.5 h."""
+    if seconds is None:
+        return NOTHING
+    text = f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    if seconds >= 120:
+        text = f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def counted(number: float, one: str, many: str) -> str:
+    """Write a number and what it counts: 1 class, 10 classes."""
+    return f"{count(number)} {one if number == 1 else many}"
+
+
+def grouping(metrics: dict[str, Any]) -> tuple[str, str]:
+    """What a group is called, one and many: labels make classes of clusters."""
+    return ("class", "classes") if metrics["found"]["named"] else ("cluster", "clusters")
+
+
+def lead(metrics: dict[str, Any]) -> str:
+    """Say in one sentence what was given and found."""
+    data, found, measured = metrics["data"], metrics["found"], metrics["measured"]
+    labeled = f"{count(data['n_labeled'])} with a label" if data["n_labeled"] else "none with a label"
+    parts = [
+        f"{counted(data['n'], 'point', 'points')}, {labeled}",
+        f"{counted(found['n_clusters'], *grouping(metrics))} found",
+    ]
+    if measured is not None:
+        parts.append(f"{percent(measured['accuracy'])} of {measured['on']} are met")
+    return "; ".join(parts) + "."
+
+
+def tiles(metrics: dict[str, Any]) -> list[dict[str, str]]:
+    """Key figures: where each stands in the metrics, its text, its name and what it means."""
+    one, many = grouping(metrics)
+    rows = [
+        ("data.n", count, "points", "everything that was read"),
+        ("data.n_labeled", count, "with a label", f"points whose {one} was given"),
+        ("found.n_clusters", count, many, "groups in the answer"),
+        ("measured.accuracy", percent, "accuracy", "share of known answers that were met"),
+        ("found.mean_probability", percent, "probability", "how sure the model is, on average"),
+        ("found.n_doubtful", count, "doubtful", "below 50\N{NO-BREAK SPACE}%: look at these first"),
+        ("seconds.total", duration, "taken", "from reading to writing"),
+    ]
+    return [
+        {"metric": path, "text": write(value), "name": name, "meaning": meaning}
+        for path, write, name, meaning in rows
+        if (value := at(metrics, path)) is not None
+    ]
+
+
+def scores(metrics: dict[str, Any]) -> list[dict[str, str]]:
+    """What was measured against known answers, as tiles."""
+    rows = [
+        ("accuracy", percent, "accuracy", "share of known answers that were met"),
+        ("balanced_accuracy", percent, "balanced accuracy", "the same, every class counting alike"),
+        ("adjusted_rand", score, "adjusted Rand index", "do the groups agree? 0 by chance, 1 fully"),
+        (
+            "normalised_mutual_information",
+            score,
+            "mutual information",
+            "how much one grouping tells of the other, 0 to 1",
+        ),
+    ]
+    return [
+        {"metric": f"measured.{key}", "text": write(metrics["measured"][key]), "name": name, "meaning": meaning}
+        for key, write, name, meaning in rows
+        if metrics["measured"].get(key) is not None
+    ]
+
+
+def knowledge(metrics: dict[str, Any]) -> list[dict[str, str]]:
+    """What was told to the model, kind by kind."""
+    rows = [
+        ("data.n_labeled", "labels", "this point is of that class"),
+        ("data.n_allowed", "choices", "this point is of one of these classes"),
+        ("data.n_must_link", "must-links", "these two are together"),
+        ("data.n_cannot_link", "cannot-links", "these two are apart"),
+        ("found.violated_links", "violated links", "what the answer could not keep"),
+    ]
+    return [
+        {"metric": path, "text": count(at(metrics, path)), "name": name, "meaning": meaning}
+        for path, name, meaning in rows
+    ]
+
+
+def at(metrics: dict[str, Any], path: str) -> Any:
+    """Value at a dotted path, None where it or a part of the way is missing."""
+    value: Any = metrics
+    for key in path.split("."):
+        value = value.get(key) if isinstance(value, dict) else None
+    return value

@@ -1,0 +1,22 @@
+"""Runs: from a file to a folder with model, labels, metrics, history and report, and back."""
+
+from xsdc.runs.configuration import Configuration, DataOptions
+from xsdc.runs.fit import fit_run, is_finished, make_estimator, read_resumed, remake_report
+from xsdc.runs.folder import RunFolder, read_json
+from xsdc.runs.given import Given, read_given
+from xsdc.runs.predict import predict_run
+
+__all__ = [
+    "Configuration",
+    "DataOptions",
+    "Given",
+    "RunFolder",
+    "fit_run",
+    "is_finished",
+    "make_estimator",
+    "predict_run",
+    "read_given",
+    "read_json",
+    "read_resumed",
+    "remake_report",
+]

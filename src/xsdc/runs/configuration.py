@@ -1,0 +1,106 @@
+"""The exact configuration of a run: enough to make it again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal
+
+from xsdc import __version__
+from xsdc.errors import InvalidInputError
+
+# Options of the estimator that belong to a process and not to a run.
+NOT_KEPT = ("callbacks", "progress", "random_state")
+
+
+@dataclass(frozen=True)
+class DataOptions:
+    """What to read, and how.
+
+    Attributes
+    ----------
+    source : str
+        A file, a folder, or the name of a data set.
+    label_column, truth_column, id_column : str or None
+        Columns, or arrays of an npz, that hold given labels, true labels to measure by, and ids.
+    ignore : tuple of str
+        Columns that take no part.
+    must_link, cannot_link : str or None
+        Files of pairs in the same and in different classes.
+    links : str or None
+        File of both kinds, each line of which says which.
+    keep_labels : int or None
+        Labels to keep; the others are hidden and become truth to measure by.
+    scale : str
+        How numbers are scaled: "auto", "standard" or "none".
+    image_size : int or None
+        Side to which images are brought.
+    """
+
+    source: str
+    label_column: str | None = None
+    truth_column: str | None = None
+    id_column: str | None = None
+    ignore: tuple[str, ...] = ()
+    must_link: str | None = None
+    cannot_link: str | None = None
+    links: str | None = None
+    keep_labels: int | None = None
+    scale: Literal["auto", "standard", "none"] = "auto"
+    image_size: int | None = None
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What a run was asked to do.
+
+    Attributes
+    ----------
+    data : DataOptions
+        What to read.
+    options : dict
+        Options of the estimator, defaults included.
+    seed : int
+        Its ``random_state``.
+    """
+
+    data: DataOptions
+    options: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
+
+    @classmethod
+    def make(cls, data: DataOptions, options: Mapping[str, Any], *, seed: int = 0) -> Configuration:
+        """Fill in the defaults of options that are not given; refuse those that do not exist."""
+        from xsdc.estimator import XSDC  # noqa: PLC0415  torch takes a second
+
+        defaults = {name: value for name, value in XSDC().get_params().items() if name not in NOT_KEPT}
+        strange = [name for name in options if name not in defaults]
+        if strange:
+            raise InvalidInputError(f"There is no option {strange[0]!r}; there are {', '.join(defaults)}.")
+        return cls(data, defaults | dict(options), seed)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, as it stands in the file."""
+        return {"xsdc": __version__, "data": asdict(self.data), "options": self.options, "seed": self.seed}
+
+    @classmethod
+    def read(cls, path: Path) -> Configuration:
+        """Read a file that a run has written."""
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+            data = dict(content["data"])
+            data["ignore"] = tuple(data.get("ignore", ()))
+            strange = data.keys() - {each.name for each in fields(DataOptions)}
+            if strange:
+                raise InvalidInputError(f"{path} has {min(strange)!r} under data, which this release does not know.")
+            return cls.make(DataOptions(**data), content["options"], seed=int(content["seed"]))
+        except FileNotFoundError as error:
+            raise InvalidInputError(f"There is no file {path}.") from error
+        except (OSError, UnicodeDecodeError) as error:
+            raise InvalidInputError(f"{path} cannot be read: {error}.") from error
+        except InvalidInputError:
+            raise
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InvalidInputError(f"{path} is not the configuration of a run ({error}).") from error

@@ -1,0 +1,210 @@
+"""From a configuration to a folder that holds model, labels, metrics, history and report."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from xsdc import XSDC
+from xsdc.data import fit_preparation
+from xsdc.errors import InvalidInputError
+from xsdc.fitting import check_sizes, read_knowledge
+from xsdc.report import write_report
+from xsdc.runs.configuration import Configuration
+from xsdc.runs.drawing import FirstFeatures, choose_points, keep_drawing, read_findings
+from xsdc.runs.folder import RunFolder, read_json, write_json
+from xsdc.runs.given import Given, read_given
+from xsdc.runs.metrics import match_truth, summarise
+from xsdc.training import Callback
+
+Announce = Callable[[str], None]
+
+
+def fit_run(
+    configuration: Configuration,
+    folder: RunFolder,
+    *,
+    force: bool = False,
+    resume: bool = False,
+    report: bool = True,
+    callbacks: Sequence[Callback] = (),
+    announce: Announce = lambda _stage: None,
+) -> dict[str, Any]:
+    """Read, prepare, fit, and write what was found.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        What to do.
+    folder : RunFolder
+        Where to write; the metrics come last, so that a folder with metrics is a finished run.
+    force : bool
+        Whether to replace a run that is there.
+    resume : bool
+        Whether to go on with a run that was cut off, to the same end.
+    report : bool
+        Whether to draw the report.
+    callbacks : sequence of Callback
+        Observers of training.
+    announce : callable
+        Told what is being done.
+
+    Returns
+    -------
+    dict
+        The metrics.
+    """
+    begun = time.perf_counter()
+    announce("Reading")
+    given = read_given(configuration.data, seed=configuration.seed)
+    check_knowledge(given, configuration)
+    preparation, Z = fit_preparation(given.dataset, scale=configuration.data.scale)
+    read = time.perf_counter()
+    if resume:
+        folder.metrics.unlink(missing_ok=True)
+    else:
+        folder.claim(force=force)
+    write_json(folder.configuration, configuration.as_dict())
+    preparation.save(folder.preparation)
+
+    announce("Training and labelling")
+    points = choose_points(given, seed=configuration.seed)
+    first = FirstFeatures(points)
+    model = make_estimator(configuration, given, callbacks=[first, *callbacks])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            model.fit(Z, given.y, **given.facts, checkpoints=folder.checkpoints, resume=resume)
+        except InvalidInputError:
+            if not resume:
+                folder.abandon()
+            raise
+    fitted = time.perf_counter()
+
+    announce("Writing")
+    model.save(folder.model)
+    codes, probability = assess(model, Z)
+    write_labels(folder.labels, given, model, codes, probability)
+    write_json(folder.history, model.history_)
+    truth = match_truth(model, given, codes)
+    keep_drawing(folder.points, given, model, Z, points=points, before=first.features, truth=truth)
+    notes = [*given.dataset.notes, *preparation.notes]
+    said = list(dict.fromkeys(str(warning.message) for warning in caught if is_for_users(warning)))
+    metrics = summarise(model, given, codes, probability, shape=Z.shape[1:], notes=notes, warnings=said)
+    metrics["seconds"] = {"read": read - begun, "fit": fitted - read, "total": time.perf_counter() - begun}
+
+    if report:
+        announce("Drawing the report")
+        write_report(read_findings(folder, metrics), folder.report)
+    if not metrics["training"]["interrupted"]:
+        remove_states(folder)
+    write_json(folder.metrics, metrics)
+    return metrics
+
+
+def check_knowledge(given: Given, configuration: Configuration) -> None:
+    """Raise in the user's own words where facts contradict each other or sizes cannot be met."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the fit will say it again
+        knowledge = read_knowledge(
+            given.dataset.n,
+            y=given.y,
+            **given.facts,
+            n_clusters=configuration.options["n_clusters"],
+            point_names=given.dataset.ids.tolist(),
+        )
+    check_sizes(read_bounds(configuration.options["cluster_size"], given), knowledge)
+
+
+def read_resumed(folder: RunFolder, asked: Configuration | None) -> Configuration:
+    """Read the configuration of a run to go on with; refuse another one."""
+    folder.require(folder.configuration)
+    configuration = Configuration.read(folder.configuration)
+    if asked is not None and asked.as_dict() != configuration.as_dict():
+        old, new = (flatten(c.as_dict()) for c in (configuration, asked))
+        name = next(name for name in {**old, **new} if old.get(name) != new.get(name))
+        raise InvalidInputError(
+            f"The run in {folder.path} was begun with {name} = {old.get(name)!r}, not {new.get(name)!r}. Give the same"
+            " options, or only --out and --resume."
+        )
+    return configuration
+
+
+def is_finished(folder: RunFolder) -> bool:
+    """Whether there is nothing to go on with."""
+    return folder.finished and not read_json(folder.metrics)["training"]["interrupted"]
+
+
+def remake_report(folder: RunFolder, out: Path | None = None) -> Path:
+    """Draw the report of a finished run again."""
+    folder.require(folder.metrics, folder.history, folder.configuration, folder.labels, folder.points)
+    target = folder.report if out is None else out
+    write_report(read_findings(folder, read_json(folder.metrics)), target)
+    return target
+
+
+def assess(model: XSDC, Z: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Class of each point as a position, and how probable the classifier finds it."""
+    position = {name: code for code, name in enumerate(model.classes_.tolist())}
+    codes = np.array([position[label] for label in model.labels_.tolist()], dtype=np.int64)
+    return codes, model.predict_proba(Z)[np.arange(len(codes)), codes]
+
+
+def write_labels(
+    path: Path, given: Given, model: XSDC, codes: npt.NDArray[np.int64], probability: npt.NDArray[np.float64]
+) -> None:
+    """Write id, label, probability and where the label comes from."""
+    known = [label is not None for label in given.dataset.labels]
+    table = pd.DataFrame(
+        {
+            "id": given.dataset.ids,
+            "label": model.classes_[codes],
+            "probability": np.round(probability, 6),
+            "source": np.where(known, "given", "inferred"),
+        }
+    )
+    table.to_csv(path, index=False)
+
+
+def is_for_users(warning: warnings.WarningMessage) -> bool:
+    """Whether a warning speaks of the data and not of code."""
+    return not issubclass(warning.category, DeprecationWarning | FutureWarning | PendingDeprecationWarning)
+
+
+def remove_states(folder: RunFolder) -> None:
+    """Remove the states of a training that has come to its end."""
+    for path in folder.checkpoints.glob("step-*"):
+        path.unlink()
+    folder.checkpoints.rmdir()
+
+
+def flatten(nested: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Join the keys of nested dictionaries by points."""
+    flat: dict[str, Any] = {}
+    for name, value in nested.items():
+        inner = isinstance(value, dict) and name in ("data", "options")
+        flat |= flatten(value, f"{name}.") if inner else {f"{prefix}{name}": value}
+    return flat
+
+
+def make_estimator(configuration: Configuration, given: Given, *, callbacks: Sequence[Callback] = ()) -> XSDC:
+    """Make the estimator of a run."""
+    options = dict(configuration.options)
+    options["cluster_size"] = read_bounds(options["cluster_size"], given)
+    return XSDC(**options, callbacks=tuple(callbacks), progress=False, random_state=configuration.seed)
+
+
+def read_bounds(bounds: Any, given: Given) -> Any:
+    """Read bounds on sizes from JSON, which has neither tuples nor numbers as keys."""
+    if isinstance(bounds, dict):
+        names = {str(label): label for label in given.dataset.labels if label is not None}
+        names |= {str(label): label for some in given.dataset.allowed.values() for label in some}
+        return {names.get(key, key): tuple(pair) for key, pair in bounds.items()}
+    return tuple(bounds) if isinstance(bounds, list) else bounds
