@@ -194,6 +194,8 @@ def judge_criteria(pool: Sequence[Rows], data: Data) -> dict[str, dict[str, floa
         values[few] = few_label_values(pool, data, number)
         values[f"{few}, ranks with {CHOSEN}"] = ranks(values[few]) + ranks(values[CHOSEN])
     found = {name: _as_guide(ranks(value), accuracy) for name, value in values.items()}
+    for name, of_truth in References.of(data).merits(data.y).items():
+        found[name]["above_the_truth"] = float((values[name] > of_truth).mean())  # share of the pool
     for name, reached in (("the defaults", accuracy[0]), ("any at random", accuracy.mean())):
         found[name] = {"regret": float(accuracy.max() - reached), "accuracy": float(reached)}
     return found
