@@ -9,7 +9,7 @@ demo: .venv/.run
 	@$(BIN)/xsdc demo --out demo --force
 
 test: .venv/.dev
-	@$(BIN)/python -m pytest
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto
 
 check: .venv/.dev
 	@$(BIN)/ruff check .

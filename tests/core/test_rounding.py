@@ -5,6 +5,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from sklearn.cluster import SpectralClustering
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -177,3 +178,20 @@ def test_names_of_classes_are_not_cut_short():
         align([0, 1], ["a", "b"])
     with pytest.raises(InvalidInputError, match="classes as integers"):
         align([0, 1], [0.5, 1.5])
+
+
+def test_a_rough_answer_is_taken_where_lanczos_gives_up(monkeypatch):
+    n, k = 600, 4
+    y = torch.arange(n) % k
+    M = (y[:, None] == y).float() + 1e-3 * torch.rand(n, n, generator=torch.Generator().manual_seed(0))
+    given_up = []
+
+    def impatient(operator, *, tol, **options):
+        if tol < 1e-4:
+            given_up.append(tol)
+            raise ArpackNoConvergence("no", np.empty(0), np.empty((n, 0)))
+        return eigsh(operator, tol=tol, **options)
+
+    monkeypatch.setattr("xsdc.core.rounding.eigsh", impatient)
+    assert agreement(spectral_clustering((M + M.T) / 2, k, random_state=0).labels, y).accuracy == 1
+    assert given_up

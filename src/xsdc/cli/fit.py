@@ -123,6 +123,10 @@ def show(folder: RunFolder, *, json: bool) -> None:
         OUT.print(f"Report:  {folder.report}")
 
 
+def _points(count: int) -> str:
+    return f"{count:,} point{'' if count == 1 else 's'}"
+
+
 def summary(metrics: dict[str, Any]) -> list[tuple[str, str]]:
     """Say in a few lines what was given and found."""
     data, found, measured = metrics["data"], metrics["found"], metrics["measured"]
@@ -141,8 +145,8 @@ def summary(metrics: dict[str, Any]) -> list[tuple[str, str]]:
         ("points", f"{data['n']:,} ({data['kind']}, {' × '.join(map(str, data['shape']))})"),
         ("known", ", ".join(facts) or "nothing"),
         *(("", text) for text in data["notes"]),
-        ("classes", f"{found['n_clusters']}, of {min(sizes):,} to {max(sizes):,} points"),
-        ("doubtful", f"{found['n_doubtful']:,} points whose class is less likely than not"),
+        ("classes", f"{found['n_clusters']}, of {min(sizes):,} to {_points(max(sizes))}"),
+        ("doubtful", f"{_points(found['n_doubtful'])} whose class is less likely than not"),
     ]
     if found["bounds"] is not None:
         rows.append(("bounds on sizes", "kept" if found["bounds"]["kept"] else "not kept everywhere"))

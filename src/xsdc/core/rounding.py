@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from scipy.optimize import linear_sum_assignment
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
@@ -26,6 +26,8 @@ from xsdc.core.operators import symmetric_product
 from xsdc.errors import InvalidInputError
 
 SMALL = 500  # points up to which a full eigendecomposition is quicker than Lanczos
+MOST_RESTARTS = 300  # of Lanczos, before a rough answer is taken
+ROUGHLY = 1e-3
 BLOCK_ENTRIES = 1 << 22
 
 RandomState = int | np.random.RandomState | None
@@ -225,7 +227,14 @@ def _leading_eigenvectors(
         return result.reshape(x.shape)
 
     operator = LinearOperator((n, n), matvec=product, matmat=product, dtype=np.float64)
-    values, vectors = eigsh(operator, k=count, which="LA", v0=rng.uniform(-1, 1, n))
+    # Products are no more exact than M; asked for more, Lanczos may search for thousands of products in vain. Where
+    # eigenvalues lie close, roughly the right subspace must do: any of its bases parts the points alike.
+    exactness = torch.finfo(torch.float32 if half is None else half.dtype).eps
+    start = rng.uniform(-1, 1, n)
+    try:
+        values, vectors = eigsh(operator, k=count, which="LA", v0=start, tol=exactness, maxiter=MOST_RESTARTS)
+    except ArpackNoConvergence:
+        values, vectors = eigsh(operator, k=count, which="LA", v0=start, tol=ROUGHLY, ncv=min(n, 4 * count + 20))
     order = np.argsort(-values)
     return torch.from_numpy(values[order]).to(scale), torch.from_numpy(vectors[:, order]).to(scale)
 

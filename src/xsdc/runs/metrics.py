@@ -133,8 +133,8 @@ def measure(model: XSDC, given: Given, codes: Ints, probability: Floats) -> dict
     found = names[checked.probabilities.argmax(1)]
     return {
         "on": f"{len(true):,} given labels, {checked.how}",
-        "note": "Training has seen these labels or chose its best state by them, so this is somewhat too good. True"
-        " labels that the fit does not see (--truth-column) tell more.",
+        "note": "Training has seen these labels or chose its best state by them, so this is too good, the more so the"
+        " fewer there are. True labels that the fit does not see (--truth-column) tell more.",
         "matched": False,
         **_compare(true, found, true == found, checked.probabilities.max(1)),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,15 +53,15 @@ def predict_run(
         folder = RunFolder(where)
         folder.require(folder.model, folder.preparation, folder.configuration)
         model, preparation = XSDC.load(folder.model, network=network), Preparation.load(folder.preparation)
-        usual = read_json(folder.configuration)["data"]["id_column"]
+        roles = read_json(folder.configuration)["data"]
     else:
-        model, preparation, usual = XSDC.load(where, network=network), None, None
+        model, preparation, roles = XSDC.load(where, network=network), None, {}
     size = None
     if preparation is not None and preparation.kind == "images" and holds_image_files(source):
         size = preparation.shape[0], preparation.shape[1]
     dataset = read_data(source, image_size=size)
-    ids = find_ids(dataset, id_column, usual)
-    notes = [] if preparation is None else preparation.remarks(dataset)
+    ids = find_ids(dataset, id_column, roles.get("id_column"))
+    notes = [] if preparation is None else preparation.remarks(without_roles(dataset, roles, id_column))
     Z = dataset.X if preparation is None else preparation.transform(dataset)
     if isinstance(Z, pd.DataFrame):
         raise InvalidInputError(
@@ -80,6 +80,15 @@ def predict_run(
         more = {f"probability of {name}": np.round(probabilities[:, c], 6) for c, name in enumerate(model.classes_)}
         table = pd.concat([table, pd.DataFrame(more)], axis=1)
     return Predicted(table, notes)
+
+
+def without_roles(dataset: Dataset, roles: dict[str, Any], id_column: str | None) -> Dataset:
+    """Leave out columns that the fit has used otherwise than as features."""
+    if not isinstance(dataset.X, pd.DataFrame):
+        return dataset
+    names = {id_column, *(roles.get(name) for name in ("label_column", "truth_column", "id_column"))}
+    names |= set(roles.get("ignore", ()))
+    return replace(dataset, X=dataset.X[[column for column in dataset.X.columns if column not in names]])
 
 
 def find_ids(dataset: Dataset, asked: str | None, usual: str | None) -> Any:

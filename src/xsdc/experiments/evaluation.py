@@ -1,0 +1,100 @@
+"""How good features are, by the authors' protocol: labels spread by nearest neighbours, then a ridge classifier.
+
+Without labels, the test points themselves are balanced and clustered, and clusters matched to classes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from xsdc.core.balancing import balance
+from xsdc.core.classifier import PATH
+from xsdc.core.objective import Spectrum, decompose, one_hot
+from xsdc.core.problem import Fractions
+from xsdc.core.rounding import agreement, nearest_labels, spectral_clustering
+from xsdc.experiments.splits import Part, Splits
+from xsdc.networks import Network, normalize_features
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass
+class Evaluation:
+    """Scores a network on validation and test points, and remembers both.
+
+    Attributes
+    ----------
+    splits : Splits
+        Data of the trial.
+    ridge : float or None
+        lambda, where it is fixed.
+    validation, test, ridges : list of float
+        What was seen, one for each evaluation.
+    """
+
+    splits: Splits
+    ridge: float | None
+    validation: list[float] = field(default_factory=list)
+    test: list[float] = field(default_factory=list)
+    ridges: list[float] = field(default_factory=list)
+
+    def __call__(self, network: Network, lam: float) -> float:
+        """Score by the validation set; by the test set where there are no labels, as the authors do."""
+        if len(self.splits.labeled):
+            held, tested = self._classify(network, lam)
+            self.validation.append(held)
+        else:
+            tested = self._cluster(network, lam)
+        self.test.append(tested)
+        self.ridges.append(lam)
+        return self.validation[-1] if self.validation else tested
+
+    def choose_ridge(self, network: Network, *, labeled_only: bool) -> float:
+        """Choose lambda on the validation set, by labeled points alone or by all, the others as their neighbours."""
+        if self.ridge is not None:
+            return self.ridge
+        spectrum, codes, norm = self._spread(network, labeled_only=labeled_only)
+        W, b = spectrum.ridge(one_hot(codes, n_classes=self.splits.n_classes), PATH)
+        Phi = _features(network, self.splits.validation, norm).to(W.dtype)
+        right = [(Phi @ W[i] + b[i]).argmax(1).numpy() == self.splits.validation.y for i in range(len(PATH))]
+        return PATH[int(np.argmax([each.mean() for each in right]))]
+
+    def _spread(self, network: Network, *, labeled_only: bool) -> tuple[Spectrum, Tensor, Tensor]:
+        """Decompose the features of training points with a class for each; features are scaled by the labeled ones."""
+        splits = self.splits
+        given = splits.train.taken(splits.labeled)
+        seeds, norm = normalize_features(network.features(given.X))
+        codes = torch.from_numpy(given.y)
+        if labeled_only:
+            return decompose(seeds), codes, norm
+        Phi = _features(network, splits.train, norm)
+        found = nearest_labels(Phi, seeds, codes)
+        found[torch.from_numpy(splits.labeled)] = codes
+        return decompose(Phi), found, norm
+
+    def _classify(self, network: Network, lam: float) -> tuple[float, float]:
+        spectrum, codes, norm = self._spread(network, labeled_only=False)
+        W, b = spectrum.ridge(one_hot(codes, n_classes=self.splits.n_classes), [lam])
+        scores = []
+        for part in (self.splits.validation, self.splits.test):
+            Phi = _features(network, part, norm)
+            found = (Phi @ W[0].to(Phi) + b[0].to(Phi)).argmax(1).numpy()
+            scores.append(float((found == part.y).mean()))
+        return scores[0], scores[1]
+
+    def _cluster(self, network: Network, lam: float) -> float:
+        k = self.splits.n_classes
+        Phi, _ = normalize_features(network.features(self.splits.test.X))
+        A = decompose(Phi).cost(lam).dense().to(torch.float32)
+        M = balance(A, size=Fractions(1 / k, 1 / k)).M
+        found = spectral_clustering(M, k, random_state=np.random.RandomState(0)).labels
+        return agreement(found, self.splits.test.y).accuracy
+
+
+def _features(network: Network, part: Part, norm: Tensor) -> Tensor:
+    return normalize_features(network.features(part.X), norm=norm)[0]

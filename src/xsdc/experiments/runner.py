@@ -1,0 +1,218 @@
+"""Runs the trials of an experiment; each finished one is a line of JSON, and a rerun continues where it stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from xsdc.errors import InvalidInputError
+from xsdc.experiments.declared import EXPERIMENTS, Experiment
+from xsdc.experiments.setting import Setting
+from xsdc.experiments.trial import check_protocol, run_trial
+
+Record = dict[str, Any]
+RATES = tuple(2.0**i for i in range(-10, 6))
+PENALTIES = tuple(2.0**i for i in range(-10, 11))
+QUICK_CURVE = 3  # settings of a curve that a quick run makes
+
+
+@dataclass(frozen=True)
+class Task:
+    """A trial to be made."""
+
+    setting: Setting
+    seed: int
+    protocol: str
+
+    @property
+    def key(self) -> str:
+        """What tells it from others; what a curve is called does not."""
+        plain = {name: x for name, x in self.setting.as_dict().items() if name not in ("curve", "x")}
+        return json.dumps([plain, self.seed, self.protocol], sort_keys=True)
+
+    def run(self) -> Record:
+        """Make it."""
+        return run_trial(self.setting, seed=self.seed, protocol=self.protocol)
+
+
+class Log:
+    """Finished trials in a file, one a line; shared by all experiments that make the same trial."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.records: dict[str, Record] = {}
+        if path.exists():
+            for line in path.read_text(encoding="utf-8").splitlines():
+                self._take(line)
+
+    def _take(self, line: str) -> None:
+        try:
+            record = json.loads(line)
+            setting = Setting(**{**record["setting"], "sizes": _pair(record["setting"]["sizes"])})
+            self.records[Task(setting, record["seed"], record["protocol"]).key] = record
+        except (ValueError, KeyError, TypeError):  # a line that was cut off: the trial is made again
+            return
+
+    def add(self, task: Task, record: Record) -> None:
+        """Write a trial down at once."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        torn = self.path.exists() and not self.path.read_bytes().endswith(b"\n")
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(("\n" if torn else "") + json.dumps(record) + "\n")
+        self.records[task.key] = record
+
+    def of(self, task: Task) -> Record | None:
+        """Find a trial, told in the words of the one that asks."""
+        found = self.records.get(task.key)
+        return None if found is None else {**found, "setting": task.setting.as_dict()}
+
+
+def reproduce(
+    name: str,
+    *,
+    out: Path,
+    datasets: Sequence[str] | None = None,
+    labels: Sequence[int] | None = None,
+    trials: int | None = None,
+    seed: int = 0,
+    jobs: int = 1,
+    quick: bool = False,
+    protocol: str = "authors",
+    report: Callable[[Record, int, int], object] = lambda _record, _done, _total: None,
+) -> list[Record]:
+    """Run an experiment of the paper.
+
+    Parameters
+    ----------
+    name : str
+        A key of `EXPERIMENTS`.
+    out : Path
+        Folder of the log, ``trials.jsonl``; trials that it holds are not made again.
+    datasets, labels : sequence, optional
+        Which; by default all that the paper has.
+    trials : int, optional
+        How many, with seeds from ``seed`` on; by default as many as the authors made.
+    seed : int
+        First seed.
+    jobs : int
+        Processes.
+    quick : bool
+        On the digits that come with scikit-learn, with a few steps: to see that it runs, not how good it is.
+    protocol : {"authors", "honest"}
+        See `run_trial`.
+    report : callable
+        Told of each trial: its record, how many are done, and how many there are.
+
+    Returns
+    -------
+    list of dict
+        All trials that were asked for.
+    """
+    tasks = list_tasks(
+        find_experiment(name),
+        datasets=datasets,
+        labels=labels,
+        trials=trials,
+        seed=seed,
+        quick=quick,
+        protocol=check_protocol(protocol),
+    )
+    log = Log(out / "trials.jsonl")
+    left = [task for task in tasks if log.of(task) is None]
+    done = len(tasks) - len(left)
+    for task, record in _made(left, jobs):
+        log.add(task, record)
+        done += 1
+        report(record, done, len(tasks))
+    return [made for task in tasks if (made := log.of(task)) is not None]
+
+
+def find_experiment(name: str) -> Experiment:
+    """Find an experiment by its name."""
+    if name not in EXPERIMENTS:
+        raise InvalidInputError(f"There is no experiment {name!r}; there are {', '.join(EXPERIMENTS)}.")
+    return EXPERIMENTS[name]
+
+
+def list_tasks(
+    experiment: Experiment,
+    *,
+    datasets: Sequence[str] | None,
+    labels: Sequence[int] | None,
+    trials: int | None,
+    seed: int,
+    quick: bool,
+    protocol: str,
+) -> list[Task]:
+    """List the trials of an experiment, each once, all settings with the first seed before any with the second."""
+    if quick:
+        settings = _thinned(
+            experiment.expand(datasets=experiment.datasets[-1:], labels=labels or experiment.labels[:2])
+        )
+        settings = [setting.quick() for setting in settings]
+        trials = 1
+    else:
+        settings = experiment.expand(datasets=datasets, labels=labels)
+    count = experiment.trials if trials is None else trials
+    tasks = [Task(setting, seed + t, protocol) for t in range(count) for setting in settings]
+    return list({task.key: task for task in tasks}.values())
+
+
+def search(setting: Setting, log: Log, *, seed: int, single_layer: bool, tell: Callable[[str], object]) -> Setting:
+    """Find hyperparameters as Appendix D.1 does: one after the other on a grid, by the validation accuracy of one seed.
+
+    lambda is chosen on the validation set inside each trial. Without labels the test set is what there is, as in the
+    paper; such values are optimistic.
+    """
+    grids: dict[str, tuple[float, ...]] = {"learning_rate": RATES}
+    if setting.n_labeled:
+        grids = {"supervised_learning_rate": RATES, **grids}
+    else:
+        grids["ridge"] = tuple(2.0**i for i in range(-40, 1))
+    if single_layer:
+        setting = replace(setting, filter_penalty=2.0**-4)
+        grids["filter_penalty"] = PENALTIES
+    for name, grid in grids.items():
+        scores = {}
+        for value in grid:
+            task = Task(setting.with_value(name, value), seed, "authors")
+            record = log.of(task)
+            if record is None:
+                record = task.run()
+                log.add(task, record)
+            scores[value] = max(record["validation"] or record["test"])
+            tell(f"{name} = {value:g}: {scores[value]:.4f}")
+        setting = setting.with_value(name, max(scores, key=scores.__getitem__))
+    return setting
+
+
+def _made(tasks: list[Task], jobs: int) -> Iterator[tuple[Task, Record]]:
+    if jobs == 1 or len(tasks) < 2:
+        for task in tasks:
+            yield task, task.run()
+        return
+    threads = max(1, (os.cpu_count() or 1) // jobs)
+    with ProcessPoolExecutor(jobs, get_context("spawn"), torch.set_num_threads, (threads,)) as pool:
+        futures = {pool.submit(task.run): task for task in tasks}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+
+
+def _thinned(settings: list[Setting]) -> list[Setting]:
+    """Keep the first few settings of each curve."""
+    kept: dict[str, list[Setting]] = {}
+    for setting in settings:
+        kept.setdefault(setting.curve, []).append(setting)
+    return [setting for curve in kept.values() for setting in curve[:QUICK_CURVE]]
+
+
+def _pair(sizes: Sequence[float] | None) -> tuple[float, float] | None:
+    return None if sizes is None else (sizes[0], sizes[1])
