@@ -21,10 +21,10 @@ def summarise(records: list[Record]) -> list[dict[str, Any]]:
     for dataset in dict.fromkeys(record["setting"]["dataset"] for record in records):
         here = [record for record in records if record["setting"]["dataset"] == dataset]
         by_labels = all(record["setting"]["x"] == record["setting"]["n_labeled"] for record in here)
-        full = all(record["setting"]["iterations"] == 500 for record in here)
+        same = all(record["protocol"] == "authors" and record["setting"]["iterations"] == 500 for record in here)
         for curve, points in curves(here).items():
             for x in sorted(points):
-                comparable = by_labels and full and curve in OURS
+                comparable = by_labels and same and curve in OURS
                 rows.append(
                     {
                         "dataset": dataset,

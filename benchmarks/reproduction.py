@@ -1,0 +1,99 @@
+"""Write docs/reproduction.md's tables from the trials in docs/reproduction/trials.jsonl.
+
+python -m benchmarks.reproduction [--trials FILE] [--docs PATH]
+
+The trials are made by ``xsdc reproduce NAME --out docs/reproduction``, each line of the file with its seed, its settings
+and its time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measure import markdown_table, write_between_markers
+from xsdc.experiments import EXPERIMENTS
+from xsdc.experiments.runner import Log, list_tasks
+from xsdc.experiments.summary import summarise
+
+HERE = Path(__file__).parents[1] / "docs"
+MOST_TRIALS = 50
+Record = dict[str, Any]
+
+
+def finished(log: Log, name: str, protocol: str) -> list[Record]:
+    """Trials of an experiment that are in the log, whatever their number."""
+    tasks = list_tasks(
+        EXPERIMENTS[name], datasets=None, labels=None, trials=MOST_TRIALS, seed=0, quick=False, protocol=protocol
+    )
+    return [record for task in tasks if (record := log.of(task)) is not None]
+
+
+def accuracy_table(log: Log) -> str:
+    """Ours beside the authors', and the honest protocol beside both."""
+    honest = {
+        (row["dataset"], row["x"]): row
+        for row in summarise(finished(log, "accuracy-vs-labels", "honest"))
+        if row["curve"] == "XSDC"
+    }
+    rows = []
+    for row in summarise(finished(log, "accuracy-vs-labels", "authors")):
+        if row["curve"] != "XSDC" or row["theirs"] is None:
+            continue
+        theirs, other = row["theirs"], honest.get((row["dataset"], row["x"]))
+        gap = (row["mean"] - theirs.mean) / theirs.deviation
+        verdict = "above" if gap > 1 else "below" if gap < -1 else "within"
+        rows.append(
+            [
+                row["dataset"],
+                f"{row['x']:g}",
+                f"{theirs.mean:.3f} ± {theirs.deviation:.3f}",
+                f"{row['mean']:.3f} ± {row['deviation']:.3f}",
+                str(row["trials"]),
+                f"{verdict} ({gap:+.1f})",
+                "" if other is None else f"{other['mean']:.3f} ± {other['deviation']:.3f} ({other['trials']})",
+            ]
+        )
+    heads = ["data", "labels", "the authors", "ours", "trials", "one deviation", "honest (trials)"]
+    return markdown_table(heads, rows)
+
+
+def comparison_table(log: Log, name: str) -> str:
+    """All curves of an experiment."""
+    rows = [
+        [row["dataset"], row["curve"], f"{row['x']:g}", f"{row['mean']:.3f} ± {row['deviation']:.3f}", str(row["trials"])]
+        for row in summarise(finished(log, name, "authors"))
+    ]
+    return markdown_table(["data", "curve", EXPERIMENTS[name].axis, "accuracy", "trials"], rows)
+
+
+def hours(log: Log) -> str:
+    """Time of all trials in the log."""
+    rows: dict[str, list[float]] = {}
+    for record in log.records.values():
+        setting = record["setting"]
+        kind = f"{setting['dataset']}, {setting['method']}" + (" (honest)" if record["protocol"] == "honest" else "")
+        rows.setdefault(kind, []).append(record["seconds"])
+    table = [[kind, str(len(s)), f"{sum(s) / len(s):.0f} s", f"{sum(s) / 3600:.2f} h"] for kind, s in rows.items()]
+    return markdown_table(["trials of", "number", "mean time", "in all"], table)
+
+
+def main() -> None:
+    """Print and write the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--trials", type=Path, default=HERE / "reproduction" / "trials.jsonl", help="log of trials")
+    parser.add_argument("--docs", type=Path, default=HERE / "reproduction.md", help="page whose tables are written")
+    options = parser.parse_args()
+    log = Log(options.trials)
+    tables = {"accuracy": accuracy_table(log), "hours": hours(log)}
+    tables |= {name: comparison_table(log, name) for name in EXPERIMENTS if f"<!-- {name}" in options.docs.read_text()}
+    for name, table in tables.items():
+        print(f"\n{name}\n{table}")
+        write_between_markers(options.docs, table, name=name)
+    print(json.dumps({"trials": len(log.records)}))
+
+
+if __name__ == "__main__":
+    main()
