@@ -134,6 +134,22 @@ def test_incomplete_data_are_refused_and_not_kept(bare, tiny, monkeypatch):
     assert available("mnist") is None
 
 
+def test_gisette_in_the_form_of_libsvm(bare, tiny, monkeypatch):
+    monkeypatch.setenv("XSDC_DATA", str(bare))
+    tiny("gisette", n=3, shape=(5000,))
+    (bare / "gisette_scale").write_text("1 1:-1 2:0.5 5000:1\n-1 3:0.25\n")
+    assert available("gisette") is None
+    (bare / "gisette_scale.t").write_text("+1 1:1\n")
+    assert available("gisette") == bare
+    data = load_dataset("gisette")
+    assert data.labels.tolist() == ["positive", "negative", "positive"]
+    assert data.X[0, [0, 1, 2, 4999]].tolist() == [-1, 0.5, 0, 1]
+    assert (data.X[1, 2], data.X[2, 0]) == (0.25, 1)
+    (bare / "gisette_scale.t").write_text("one 1:x\n")
+    with pytest.raises(InvalidInputError, match=r"gisette_scale, gisette_scale.t.*cannot be read"):
+        load_dataset("gisette")
+
+
 def test_files_in_a_folder(bare, tiny, monkeypatch):
     monkeypatch.setenv("XSDC_DATA", str(bare))
     tiny("gisette", n=3, shape=(2,))

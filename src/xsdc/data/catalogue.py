@@ -18,6 +18,7 @@ from xsdc.errors import InvalidInputError
 
 Array = npt.NDArray[Any]
 CIFAR_CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+SCALED_GISETTE = ("gisette_scale", "gisette_scale.t")
 MAGIC_COLUMNS = (
     *("fLength", "fWidth", "fSize", "fConc", "fConc1", "fAsym", "fM3Long", "fM3Trans", "fAlpha", "fDist"),
     "class",
@@ -85,6 +86,8 @@ class NamedData:
         Size of what is fetched, roughly.
     test_per_class : int or None
         Number of points of each class for testing, by which a mixed-up order is noticed.
+    other_forms : tuple of pairs
+        Other files that it comes as, and how they are read.
     pictures : callable
         From the points to images of them, or to None.
     """
@@ -103,6 +106,7 @@ class NamedData:
     from_openml: Callable[[Any], Raw] = lambda bunch: Raw(bunch.data, bunch.target)
     megabytes: int = 0
     test_per_class: int | None = None
+    other_forms: tuple[tuple[tuple[str, ...], Callable[[Path], Raw]], ...] = ()
     pictures: Callable[[Any], npt.NDArray[np.uint8] | None] = lambda _X: None
 
 
@@ -160,6 +164,16 @@ def _read_gisette(folder: Path) -> Raw:
     parts = [np.loadtxt(folder / f"gisette_{part}.data", dtype=np.int16, ndmin=2) for part in ("train", "valid")]
     labels = [np.loadtxt(folder / f"gisette_{part}.labels", dtype=np.int64, ndmin=1) for part in ("train", "valid")]
     return Raw(np.concatenate(parts), _gisette_labels(np.concatenate(labels)))
+
+
+def _read_scaled_gisette(folder: Path) -> Raw:
+    """Read the files of LIBSVM, whose features are scaled to -1 to 1."""
+    from sklearn.datasets import load_svmlight_files  # noqa: PLC0415  takes a second
+
+    paths = [str(folder / name) for name in SCALED_GISETTE]
+    X, y, X_test, y_test = load_svmlight_files(paths, n_features=5000)
+    data = np.concatenate([X.toarray(), X_test.toarray()]).astype(np.float32)
+    return Raw(data, _gisette_labels(np.concatenate([y, y_test])))
 
 
 def _gisette_labels(y: Array) -> Array:
@@ -243,5 +257,6 @@ CATALOGUE = (
         openml_id=41026,
         from_openml=_fetched_gisette,
         megabytes=20,
+        other_forms=((SCALED_GISETTE, _read_scaled_gisette),),
     ),
 )

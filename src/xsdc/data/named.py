@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -116,14 +116,15 @@ def _kept(entry: NamedData) -> str:
     return f"{entry.name}-openml.npz"
 
 
-def _found(entry: NamedData) -> tuple[Path, tuple[str, ...]] | None:
-    """Find the folder that has all files of an entry, in one of its forms."""
+def _found(entry: NamedData) -> tuple[Path, tuple[str, ...], Callable[[Path], Raw]] | None:
+    """Find the folder that has all files of an entry, in one of its forms, and what reads them."""
     given = os.environ.get("XSDC_DATA")
     folders = [*([Path(given)] if given else []), cache_folder()]
+    kept = (_kept(entry),), lambda folder: Raw.load(folder / _kept(entry))
     for folder in folders:
-        for form in (entry.files, (_kept(entry),)):
+        for form, read in ((entry.files, entry.read), *entry.other_forms, kept):
             if all((folder / file).is_file() for file in form):
-                return folder, form
+                return folder, form, read
     return None
 
 
@@ -136,9 +137,9 @@ def _raw(entry: NamedData) -> Raw:
         raw.require_size(entry, where="OpenML")
         raw.write(cache_folder() / _kept(entry))
         return raw
-    folder, form = found
+    folder, form, read = found
     try:
-        raw = entry.read(folder) if form == entry.files else Raw.load(folder / form[0])
+        raw = read(folder)
     except (OSError, ValueError, KeyError, BadZipFile) as error:
         raise InvalidInputError(
             f"The files of `{entry.name}` ({', '.join(form)}) in {folder} cannot be read: {error}. Remove or replace"

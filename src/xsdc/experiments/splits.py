@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import MinMaxScaler
 from torch import Tensor
 
 from xsdc.data import load_dataset, load_split
@@ -148,8 +149,10 @@ def _magic(seed: int) -> tuple[Part, Part, Part]:
 
 def _gisette(seed: int) -> tuple[Part, Part, Part]:
     dataset = load_dataset("gisette")
-    whole = Part(torch.from_numpy(np.asarray(dataset.X, dtype=np.float64)), _codes(dataset))
     train, test = np.arange(6000), np.arange(6000, dataset.n)
+    X = np.asarray(dataset.X, dtype=np.float64)
+    scaled = MinMaxScaler((-1, 1)).fit(X[train]).transform(X)  # as LIBSVM has it
+    whole = Part(torch.from_numpy(scaled), _codes(dataset))
     kept, held = (train[part] for part in _parted(whole.y[train], 0.2, seed))
     return whole.taken(kept), whole.taken(held), whole.taken(test)
 
