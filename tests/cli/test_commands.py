@@ -272,3 +272,34 @@ def test_unexpected_errors_are_told_in_a_line(xsdc, monkeypatch, table):
     ended = xsdc("fit", table)
     assert ended.code == 1
     assert "ZeroDivisionError: by chance" in ended.err
+
+
+def test_reproduce_runs_goes_on_and_draws(xsdc, tmp_path):
+    assert "accuracy-vs-labels" in xsdc("reproduce").out
+    quick = ("reproduce", "accuracy-vs-labels", "--quick", "--labels", 50, "--out", "trials")
+    first = xsdc(*quick)
+    assert first.code == 0, first.err
+    assert "1/1" in first.err
+    again = xsdc(*quick, "--json", "--plot")
+    assert again.code == 0, again.err
+    assert "1/1" not in again.err
+    (record,) = json.loads(again.out)
+    assert record["setting"]["dataset"] == "digits"
+    assert (tmp_path / "trials" / "accuracy-vs-labels-quick.svg").exists()
+    tuned = xsdc(*quick, "--tune")
+    assert tuned.code == 0, tuned.err
+    assert "learning_rate = 0.25" in tuned.err
+
+
+def test_reproduce_refuses_what_there_is_not(xsdc):
+    for words, expected in (
+        (("accuracy",), "accuracy-vs-labels"),
+        (("labelers", "--dataset", "iris"), "no data set iris"),
+        (("labelers", "--labels", 7), "no number of labels 7"),
+        (("labelers", "--tune", "--protocol", "honest"), "nothing to tune"),
+        (("labelers", "--plot", "--out", "empty"), "no trial"),
+        (("labelers", "--protocol", "mine"), "protocol"),
+    ):
+        ended = xsdc("reproduce", *words)
+        assert ended.code == 2
+        assert expected in ended.err.replace("\n", " ")

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.experiments.test_experiments import digits
+from xsdc.errors import InvalidInputError
+from xsdc.experiments import EXPERIMENTS
+from xsdc.experiments.figures import curves, draw_figure
+from xsdc.experiments.maps import draw_maps, mosaic
+
+
+def record(curve="XSDC", accuracy=0.8, seed=0, *, dataset="mnist", x=50, **more):
+    setting = digits(curve=curve, dataset=dataset, n_labeled=x, x=x, iterations=500).as_dict()
+    return {"setting": setting, "seed": seed, "protocol": "authors", "accuracy": accuracy, **more}
+
+
+def test_curves_hold_every_trial_and_the_initialisations():
+    found = curves([record(random_initialization=0.4, supervised_initialization=0.6), record(accuracy=0.9, seed=1)])
+    assert found["XSDC"][50] == [0.8, 0.9]
+    assert found["random initialisation"][50] == [0.4]
+    assert found["supervised initialisation"][50] == [0.6]
+
+
+def test_figure_shows_the_authors_beside_ours(tmp_path):
+    path = tmp_path / "a.svg"
+    draw_figure(EXPERIMENTS["accuracy-vs-labels"], [record(), record(x=100), record(dataset="magic")], path)
+    text = path.read_text()
+    assert "XSDC, the authors" in text
+    assert "magic" in text
+
+
+def test_figure_of_relaxations_shows_eigengaps(tmp_path):
+    path = tmp_path / "gaps.svg"
+    rows = [record(curve, eigengaps=[1e-6, 2e-6]) for curve in ("balancing", "eigen")]
+    draw_figure(EXPERIMENTS["relaxations"], rows, path)
+    assert "eigengap of A" in path.read_text()
+
+
+def test_nothing_to_draw(tmp_path):
+    with pytest.raises(InvalidInputError, match="no trial"):
+        draw_figure(EXPERIMENTS["labelers"], [], tmp_path / "none.svg")
+
+
+def test_mosaic_puts_images_where_their_points_are():
+    Z = np.array([[0.0, 0.0], [1.0, 1.0], [0.999, 0.999]], dtype=np.float32)
+    images = np.ones((3, 2, 2), dtype=np.float32)
+    images[:, 0, 0] = 0
+    page = mosaic(Z, images, np.array([0, 1, 2]), lambda c: [(1, 0, 0, 1), (0, 1, 0, 1), (0, 0, 1, 1)][c])
+    assert page[1, 1].tolist() == [1, 0, 0]
+    assert page[-1, -1].tolist() == [0, 1, 0]
+    assert (page == 1).all(2).sum() == page.shape[0] * page.shape[1] - 6
+
+
+def test_maps_are_drawn(tmp_path, monkeypatch):
+    monkeypatch.setattr("xsdc.experiments.maps.MOST", 150)
+    draw_maps(digits(), tmp_path / "maps.png")
+    assert (tmp_path / "maps.png").stat().st_size > 20_000
