@@ -2,8 +2,7 @@
 
 python -m benchmarks.reproduction [--trials FILE] [--docs PATH]
 
-The trials are made by ``xsdc reproduce NAME --out docs/reproduction``, each line of the file with its seed, its settings
-and its time.
+The trials are made by ``xsdc reproduce NAME --out docs/reproduction``, each a line with its seed, settings and time.
 """
 
 from __future__ import annotations
@@ -62,10 +61,10 @@ def accuracy_table(log: Log) -> str:
 
 def comparison_table(log: Log, name: str) -> str:
     """All curves of an experiment."""
-    rows = [
-        [row["dataset"], row["curve"], f"{row['x']:g}", f"{row['mean']:.3f} ± {row['deviation']:.3f}", str(row["trials"])]
-        for row in summarise(finished(log, name, "authors"))
-    ]
+    rows = []
+    for row in summarise(finished(log, name, "authors")):
+        accuracy = f"{row['mean']:.3f} ± {row['deviation']:.3f}"
+        rows.append([row["dataset"], row["curve"], f"{row['x']:g}", accuracy, str(row["trials"])])
     return markdown_table(["data", "curve", EXPERIMENTS[name].axis, "accuracy", "trials"], rows)
 
 

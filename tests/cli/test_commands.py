@@ -47,11 +47,14 @@ BAD = {
     "no such option": (["fit", "flowers.csv", "--labels", "kind"], "No such option"),
     "no such command": (["fitt"], "No such command"),
     "word for a number": (["fit", "flowers.csv", "--max-iter", "many"], "whole number"),
-    "negative steps": (["fit", "flowers.csv", "--max-iter", "-3"], "max_iter"),
+    "negative steps": (["fit", "flowers.csv", "--max-iter", "-3"], "--max-iter must"),
     "no such network": (["fit", "flowers.csv", "--network", "resnet"], "network"),
     "no such labeler": (["fit", "flowers.csv", "--labeler", "magic"], "labeler"),
     "no such network file": (["fit", "flowers.csv", "--network", "net.json"], "net.json"),
-    "bounds in disorder": (["fit", "flowers.csv", "--n-clusters", "3", "--cluster-size", "0.5,0.2"], "cluster_size"),
+    "bounds in disorder": (
+        ["fit", "flowers.csv", "--n-clusters", "3", "--cluster-size", "0.5,0.2"],
+        "--cluster-size must",
+    ),
     "bounds that are words": (["fit", "flowers.csv", "--cluster-size", "small"], "MIN,MAX"),
     "bounds that cannot be met": (["fit", "flowers.csv", "--n-clusters", "3", "--cluster-size", "0.1,0.2"], "Raise"),
     "too many labels kept": (["fit", "flowers.csv", "--label-column", "kind", "--keep-labels", "50"], "18"),
@@ -303,3 +306,72 @@ def test_reproduce_refuses_what_there_is_not(xsdc):
         ended = xsdc("reproduce", *words)
         assert ended.code == 2
         assert expected in ended.err.replace("\n", " ")
+
+
+NONSENSE = {
+    "source": ({"data": {"source": 5}}, "source must be"),
+    "column": ({"data": {"label_column": 3}}, "--label-column must be text"),
+    "scale": ({"data": {"scale": [1]}}, "scale must be"),
+    "ignore": ({"data": {"ignore": "age"}}, "ignore must be a list"),
+    "keep": ({"data": {"keep_labels": "all"}}, "--keep-labels must be"),
+    "seed": ({"seed": -4}, "seed must be"),
+    "word": ({"seed": "x"}, "seed must be"),
+    "option": ({"options": {"colour": 1}}, "no option 'colour'"),
+    "key": ({"data": {"file": "x"}}, "'file'"),
+    "list": ([], "has no"),
+}
+
+
+@pytest.mark.parametrize("case", NONSENSE)
+def test_configuration_edited_by_hand(xsdc, tmp_path, table, case):
+    change, expected = NONSENSE[case]
+    whole = {"data": {"source": str(table)}, "options": {"max_iter": 1}, "seed": 0}
+    if isinstance(change, dict):
+        for key, value in change.items():
+            whole[key] = {**whole[key], **value} if isinstance(value, dict) else value
+    (tmp_path / "c.json").write_text(json.dumps(whole if isinstance(change, dict) else change))
+    ended = xsdc("fit", "--config", "c.json", "--no-report")
+    assert ended.code == 2, ended.err
+    assert expected in ended.err.replace("\n", " ")
+
+
+def test_other_kinds_of_data_and_damaged_runs_are_refused(xsdc, tmp_path, table):
+    assert xsdc("fit", table, *ROLES, *QUICK, "--no-report").code == 0
+    np.savez(tmp_path / "vectors.npz", X=np.random.default_rng(0).normal(size=(30, 3)))
+    assert xsdc("fit", "vectors.npz", "--n-clusters", 2, *QUICK, "--no-report", "--out", "vectors").code == 0
+    for run, data in (("run", "vectors.npz"), ("vectors", "flowers.csv")):
+        ended = xsdc("predict", run, data)
+        assert ended.code == 2, ended.err
+        assert "kind that was fitted" in ended.err.replace("\n", " ")
+    (tmp_path / "run" / "points.npz").write_bytes(b"junk")
+    assert "damaged" in xsdc("report", "run", "--force").err
+    (tmp_path / "run" / "metrics.json").write_text("{}")
+    for command in (("info", "run"), ("report", "run", "--force")):
+        ended = xsdc(*command)
+        assert ended.code == 2
+        assert "damaged" in ended.err
+    (tmp_path / "run" / "metrics.json").unlink()
+    assert "--resume" in xsdc("info", "run").err.replace("\n", " ")
+
+
+def test_empty_names_are_not_the_present_folder(xsdc, tmp_path, table):
+    for command in (("doctor", ""), ("fit", ""), ("fit", table, "--out", "")):
+        assert xsdc(*command).code == 2
+    assert {path.name for path in tmp_path.iterdir()} == {"flowers.csv"}
+
+
+def test_fit_warns_of_what_doctor_warns_of(xsdc, tmp_path, table):
+    ended = xsdc("fit", table, "--label-column", "kind", "--id-column", "name", *QUICK)
+    assert ended.code == 0
+    assert "columns that tell the label: truth" in ended.err.replace("\n", " ")
+    assert "columns that tell the label" in (tmp_path / "run" / "report.html").read_text()
+    ended = xsdc("fit", table, "--ignore", "kind", *ROLES[2:], *QUICK, "--out", "open", "--no-report")
+    assert "is a suggestion; --n-clusters" in ended.err.replace("\n", " ")
+
+
+def test_doctor_tells_what_preparation_does_and_refuses(xsdc, table):
+    ended = xsdc("doctor", table, "--label-column", "kind", "--n-clusters", 2)
+    assert "there will be 3" in ended.out
+    assert "one of these" not in ended.out
+    assert "columns: 3 column(s) of numbers" in ended.out
+    assert xsdc("doctor", table, "--scale", "log").code == 2

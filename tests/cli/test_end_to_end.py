@@ -165,15 +165,20 @@ def test_predictions_of_the_fitted_file_and_of_others(xsdc, tmp_path, table):
     later.loc[0, "colour"] = "never seen"
     later.loc[1, "weight"] = np.nan
     later.to_csv("later.csv", index=False)
-    ended = xsdc("predict", "run", "later.csv", "--out", "out/later.csv", "--all")
+    ended = xsdc("predict", "run", "later.csv", "--out", "later-labels.csv", "--all")
     assert ended.code == 0, ended.err
-    predicted = pd.read_csv(tmp_path / "out" / "later.csv")
+    predicted = pd.read_csv(tmp_path / "later-labels.csv")
     assert predicted["id"].tolist() == later["name"].tolist()
     assert (predicted["label"] == later["truth"]).all()
     shares = predicted[[f"probability of {kind}" for kind in ("daisy", "rose", "tulip")]].to_numpy()
     np.testing.assert_allclose(shares.sum(1), 1, atol=1e-5)
     np.testing.assert_allclose(shares.max(1), predicted["probability"])
-    assert xsdc("predict", "run", "later.csv", "--out", "out/later.csv").code == 2
+    assert xsdc("predict", "run", "later.csv", "--out", "later-labels.csv").code == 2
+    assert xsdc("predict", "run", "later.csv", "--out", "nowhere/later.csv").code == 2
+    later.drop(columns="width").to_csv("narrow.csv", index=False)
+    ended = xsdc("predict", "run", "narrow.csv")
+    assert ended.code == 2
+    assert "`width`" in ended.err
     printed = xsdc("predict", "run", "later.csv", "--id-column", "truth")
     assert printed.code == 0
     assert printed.out.splitlines()[0] == "id,label,probability"

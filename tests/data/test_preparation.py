@@ -86,7 +86,7 @@ def test_stray_texts_and_infinities_count_as_missing():
     preparation, X = fit_preparation(table(x=cells, y=[np.inf, *np.arange(99.0) ** 2]), scale="none")
     assert X[99, 0] == 49
     assert X[0, 1] == 49**2
-    assert any("2 cells are infinite or no number in `x`, `y`" in note for note in preparation.notes)
+    assert any("2 cells are infinite, too large or no number in `x`, `y`" in note for note in preparation.notes)
     assert "x=oops" in fit_preparation(table(x=["1"] * 5 + ["2"] * 5 + ["oops"] * 5))[0].feature_names
 
 
@@ -272,3 +272,19 @@ def test_images_become_gray_or_coloured_as_those_of_the_fit_were():
     assert np.array_equal(on_colour.transform(dataset(gray)), coloured)
     with pytest.raises(InvalidInputError, match="image_size"):
         on_gray.transform(dataset(gray[:, :3]))
+
+
+def test_dates_with_dots_and_numbers_too_large():
+    n = 20
+    preparation, _ = fit_preparation(
+        table(
+            day=[f"{1 + i % 28:02d}.{1 + i % 12}.20{10 + i % 10} 10:00" for i in range(n)],
+            slashed=[f"{1 + i % 28}/{1 + i % 12}/2016" for i in range(n)],
+            huge=[1e300 * (1 + i) for i in range(n)],
+            x=RNG.random(n),
+        )
+    )
+    notes = " ".join(preparation.notes)
+    assert preparation.roles["day"] == "date"
+    assert "slashed" not in preparation.roles
+    assert "no number in them can be used: `huge`" in notes

@@ -51,7 +51,9 @@ def _tell(error: Exception) -> int:
     from xsdc.errors import InvalidInputError  # noqa: PLC0415
 
     if isinstance(error, InvalidInputError):
-        fail(str(error))
+        from xsdc.runs.words import in_words  # noqa: PLC0415
+
+        fail(in_words(str(error)))
         return WRONG_INPUT
     if isinstance(error, MemoryError):
         fail("There is not enough memory for this. Give fewer points, or smaller images with --image-size.")

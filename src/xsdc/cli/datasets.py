@@ -42,7 +42,8 @@ def datasets(
         return
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("name", "points", "shape", "classes", "what", "at hand"):
-        table.add_column(heading, justify="right" if heading in ("points", "classes") else "left")
+        right = heading in ("points", "classes")
+        table.add_column(heading, justify="right" if right else "left", no_wrap=heading == "name", overflow="fold")
     for row in rows:
         table.add_row(
             row["name"],

@@ -25,6 +25,7 @@ def doctor(
 ) -> None:
     """Check labels, pairs, sizes and columns of DATA before training; exit code 2 where a fit would refuse them."""
     from xsdc.runs.doctor import examine  # noqa: PLC0415
+    from xsdc.runs.words import in_words  # noqa: PLC0415
 
     configuration = read_configuration(source, data, options)
     assert configuration is not None  # noqa: S101  there is a source
@@ -35,7 +36,8 @@ def doctor(
     else:
         OUT.print(f"[bold]{escape(given.dataset.name)}[/]: {given.dataset.n:,} points")
         for symptom in symptoms:
-            OUT.print(f"[{COLOURS[symptom.level]}]{symptom.level}[/]  {escape(symptom.what)}: {escape(symptom.detail)}")
+            said = f"{symptom.what}: {in_words(symptom.detail)}"
+            OUT.print(f"[{COLOURS[symptom.level]}]{symptom.level}[/]  {escape(said)}")
         warned = any(symptom.level == "warning" for symptom in symptoms)
         OUT.print(
             "A fit would refuse this."

@@ -9,12 +9,13 @@ import typer
 
 from xsdc.cli.console import OUT, Watch, note, print_json, print_table
 from xsdc.cli.groups import takes
-from xsdc.cli.options import DATA, ESTIMATOR
+from xsdc.cli.options import DATA, ESTIMATOR, named_path
 from xsdc.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from xsdc.runs import Configuration, RunFolder
 
+ENOUGH = 20  # given labels, of which some can be hidden
 Json = Annotated[bool, typer.Option("--json", help="Print the metrics as JSON, and nothing else on stdout.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing of progress.")]
 Source = Annotated[
@@ -30,7 +31,9 @@ def fit(
     data: dict[str, Any],
     options: dict[str, Any],
     source: Source = None,
-    out: Annotated[Path, typer.Option(help="Folder for what is found.", metavar="FOLDER")] = Path("run"),
+    out: Annotated[
+        Path, typer.Option(help="Folder for what is found.", metavar="FOLDER", parser=named_path, show_default="run")
+    ] = Path("run"),
     config: Annotated[
         Path | None, typer.Option(help="Run again what a config.json says.", metavar="FILE", show_default=False)
     ] = None,
@@ -107,9 +110,9 @@ def absolute(source: str) -> str:
 
 def show(folder: RunFolder, *, json: bool) -> None:
     """Print what a run has found."""
-    from xsdc.runs import read_json  # noqa: PLC0415
+    from xsdc.runs import read_metrics  # noqa: PLC0415
 
-    metrics = read_json(folder.metrics)
+    metrics = read_metrics(folder)
     files = {path.stem if path.suffix else path.name: str(path) for path in folder.written()}
     if json:
         print_json({**metrics, "files": files})
@@ -131,7 +134,7 @@ def summary(metrics: dict[str, Any]) -> list[tuple[str, str]]:
     """Say in a few lines what was given and found."""
     data, found, measured = metrics["data"], metrics["found"], metrics["measured"]
     facts = [
-        f"{data[key]:,} {words}"
+        f"{data[key]:,} {words if data[key] != 1 else words.replace('labels', 'label', 1)}"
         for key, words in (
             ("n_labeled", "labels"),
             ("n_allowed", "rows with a choice of labels"),
@@ -156,7 +159,7 @@ def summary(metrics: dict[str, Any]) -> list[tuple[str, str]]:
         how = " (clusters matched to classes)" if measured["matched"] else ""
         rows.append(("accuracy", f"{measured['accuracy']:.3f} on {measured['on']}{how}"))
     else:
-        rows.append(("accuracy", "not measured: there are no labels that the fit did not see"))
+        rows.append(("accuracy", f"not measured: that takes true labels beside the given ones, or {ENOUGH} given ones"))
     training = metrics["training"]
     rows.append(("training", f"{training['steps']} steps, {training['stopped']}; {metrics['seconds']['total']:.0f} s"))
     return rows

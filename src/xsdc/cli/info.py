@@ -44,13 +44,13 @@ def describe_installation() -> dict[str, Any]:
 def describe_run(path: Path) -> dict[str, Any]:
     """What a model was fitted to, and how."""
     from xsdc import XSDC  # noqa: PLC0415
-    from xsdc.runs import RunFolder, read_json  # noqa: PLC0415
+    from xsdc.runs import RunFolder, read_metrics  # noqa: PLC0415
 
     facts: dict[str, Any] = {}
     if path.is_dir():
         folder = RunFolder(path)
         folder.require(folder.metrics, folder.model)
-        metrics = read_json(folder.metrics)
+        metrics = read_metrics(folder)
         measured = metrics["measured"]
         facts = {
             "data": metrics["data"]["name"],
@@ -68,7 +68,9 @@ def describe_run(path: Path) -> dict[str, Any]:
         "parameters": sum(p.numel() for p in model.network_.parameters()),
         "features": model.network_.n_features,
         "steps": model.n_iter_,
-        "options that are not the default": {k: v for k, v in options.items() if k not in ("callbacks", "progress")},
+        "options that are not the default": {
+            k: v for k, v in options.items() if k not in ("callbacks", "progress", "random_state")
+        },
     }
 
 

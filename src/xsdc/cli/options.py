@@ -64,6 +64,13 @@ def network(value: str) -> Any:
         raise typer.BadParameter(f"{value} cannot be read as JSON ({error}).") from error
 
 
+def named_path(value: str | Path) -> Path:
+    """Read a path; an empty one is a mistake, not the present folder."""
+    if not str(value).strip():
+        raise typer.BadParameter("the name is empty.")
+    return Path(value)
+
+
 def _read(kind: Callable[[str], Any], value: str, what: str) -> Any:
     try:
         return kind(value)

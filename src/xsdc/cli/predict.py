@@ -29,6 +29,8 @@ def predict(
     """
     from xsdc.runs import predict_run  # noqa: PLC0415
 
+    if out is not None and not out.parent.is_dir():
+        raise InvalidInputError(f"There is no folder {out.parent}. Make it, or give another name with --out.")
     if out is not None and out.exists() and not force:
         raise InvalidInputError(f"{out} exists already. Give another name, or --force to write over it.")
     predicted = predict_run(run, source, id_column=id_column, all_classes=all_classes)
@@ -37,6 +39,5 @@ def predict(
     if out is None:
         OUT.out(predicted.table.to_csv(index=False), end="")
         return
-    out.parent.mkdir(parents=True, exist_ok=True)
     predicted.table.to_csv(out, index=False)
     ERR.print(f"{len(predicted.table):,} predictions: {out}")

@@ -19,6 +19,7 @@ MOSTLY = 0.95  # share of cells that must be numbers (or dates) for the others t
 FEW = 10  # so many different words are categories however few rows there are
 HUGE = 1e37  # nearly the largest number of float32: as good as infinite
 ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?")
+DOTTED_DATE = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})((?: .*)?)")  # day, month, year
 NESTED = (list, tuple, dict, set, np.ndarray)
 NONE = frozenset((*MISSING, "NaT"))
 
@@ -40,6 +41,8 @@ def judge(column: pd.Series) -> tuple[Role | None, str]:
     """
     if types.is_complex_dtype(column) or (column.dtype == object and any(isinstance(x, NESTED) for x in column)):
         return None, "a cell holds more than one value"
+    if types.is_numeric_dtype(column) and column.isna().all():
+        return None, "they are empty"
     if types.is_numeric_dtype(column) and not types.is_bool_dtype(column):
         return _judge_values("number", as_numbers(column), whole=types.is_integer_dtype(column))
     if types.is_datetime64_any_dtype(column) or types.is_timedelta64_dtype(column):
@@ -50,7 +53,7 @@ def judge(column: pd.Series) -> tuple[Role | None, str]:
 def _judge_values(role: Role, values: Numbers, *, whole: bool = False) -> tuple[Role | None, str]:
     present = values[np.isfinite(values)]
     if not present.size:
-        return None, "they are empty"
+        return None, "no number in them can be used"
     if (present == present[0]).all():
         return None, "they are constant"
     if whole and present.size == len(values) > FEW and (np.diff(values) == 1).all():
@@ -86,16 +89,27 @@ def as_numbers(column: pd.Series) -> Numbers:
 
 
 def as_days(column: pd.Series) -> Numbers:
-    """Read cells as dates (ISO 8601 where they are text), in days since 1970; durations in days. NaN for others."""
+    """Read cells as dates, in days since 1970; durations in days. NaN for others.
+
+    Text is read as 2016-01-20 (ISO 8601) or 20.01.2016; with slashes it could mean two days, and is not read.
+    """
     if types.is_timedelta64_dtype(column):
         return np.asarray(column.dt.total_seconds() / 86400, dtype=np.float64)
     if types.is_datetime64_any_dtype(column):
         dates = pd.to_datetime(column, utc=True)
     else:
-        words = [word if ISO_DATE.fullmatch(word) else None for word in as_words(column)]
+        words = [_as_iso(word) for word in as_words(column)]
         dates = pd.to_datetime(pd.Series(words, dtype=object), format="ISO8601", errors="coerce", utc=True)
     days = (dates - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
     return np.asarray(days, dtype=np.float64)
+
+
+def _as_iso(word: str) -> str | None:
+    dotted = DOTTED_DATE.fullmatch(word)
+    if dotted:
+        day, month, year, rest = dotted.groups()
+        return f"{year}-{month:0>2}-{day:0>2}{rest}"
+    return word if ISO_DATE.fullmatch(word) else None
 
 
 def as_words(column: pd.Series) -> npt.NDArray[np.object_]:

@@ -163,7 +163,8 @@ def lost_notes(frame: pd.DataFrame, roles: dict[str, Role]) -> list[str]:
         )
     if strange:
         notes.append(
-            f"{sum(strange.values())} cells are infinite or no number in {listed(list(strange))} and count as missing."
+            f"{sum(strange.values())} cells are infinite, too large or no number in {listed(list(strange))} and count"
+            " as missing."
         )
     return notes
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import jinja2
+from markupsafe import Markup, escape
 
 from xsdc.report.findings import Findings
 from xsdc.report.summary import summarize
@@ -32,6 +34,11 @@ def write_report(findings: Findings, path: str | Path) -> None:
     Path(path).write_text(render_report(findings), encoding="utf-8")
 
 
+def mark_names(text: str) -> Markup:
+    """Set what stands between backticks, names of columns and files, as code; the rest is escaped."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704  escaped before
+
+
 def _environment() -> jinja2.Environment:
     """Templates with escapes on: names, ids and cells come from anywhere."""
     environment = jinja2.Environment(
@@ -41,6 +48,6 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(count=count, percent=percent, score=score)
+    environment.filters.update(count=count, percent=percent, score=score, names=mark_names)
     environment.policies["json.dumps_kwargs"] = {"sort_keys": False, "allow_nan": False, "ensure_ascii": False}
     return environment

@@ -55,6 +55,7 @@ def summarize(findings: Findings) -> dict[str, Any]:
         "training": metrics["training"],
         "choices": [{**choice, "value": _written(choice["value"])} for choice in history.get("choices", [])],
         "notes": metrics["data"].get("notes") or [],
+        "warnings": metrics.get("warnings") or [],
         "configuration": json.dumps(plain(findings.configuration), indent=2, ensure_ascii=False),
         "metrics": plain(metrics),
     }

@@ -2,7 +2,7 @@
 
 from xsdc.runs.configuration import Configuration, DataOptions
 from xsdc.runs.fit import fit_run, is_finished, make_estimator, read_resumed, remake_report
-from xsdc.runs.folder import RunFolder, read_json
+from xsdc.runs.folder import RunFolder, read_metrics
 from xsdc.runs.given import Given, read_given
 from xsdc.runs.predict import predict_run
 
@@ -16,7 +16,7 @@ __all__ = [
     "make_estimator",
     "predict_run",
     "read_given",
-    "read_json",
+    "read_metrics",
     "read_resumed",
     "remake_report",
 ]

@@ -51,6 +51,23 @@ class DataOptions:
     scale: Literal["auto", "standard", "none"] = "auto"
     image_size: int | None = None
 
+    def __post_init__(self) -> None:
+        words = ("label_column", "truth_column", "id_column", "must_link", "cannot_link", "links")
+        for name in words:
+            _require(getattr(self, name) is None or isinstance(getattr(self, name), str), name, "text", self)
+        _require(isinstance(self.source, str) and self.source.strip() != "", "source", "the name of what to read", self)
+        listed = isinstance(self.ignore, tuple | list) and all(isinstance(name, str) for name in self.ignore)
+        _require(listed, "ignore", "a list of columns", self)
+        for name in ("keep_labels", "image_size"):
+            value = getattr(self, name)
+            _require(value is None or (type(value) is int and value >= 0), name, "a whole number", self)
+        _require(self.scale in ("auto", "standard", "none"), "scale", "auto, standard or none", self)
+
+
+def _require(holds: bool, name: str, wanted: str, owner: object) -> None:
+    if not holds:
+        raise InvalidInputError(f"{name} must be {wanted}; it is {getattr(owner, name)!r}.")
+
 
 @dataclass(frozen=True)
 class Configuration:
@@ -69,6 +86,9 @@ class Configuration:
     data: DataOptions
     options: dict[str, Any] = field(default_factory=dict)
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        _require(type(self.seed) is int and 0 <= self.seed < 2**32, "seed", "a whole number from 0 to 2^32 - 1", self)
 
     @classmethod
     def make(cls, data: DataOptions, options: Mapping[str, Any], *, seed: int = 0) -> Configuration:
@@ -90,12 +110,16 @@ class Configuration:
         """Read a file that a run has written."""
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
+            missing = {"data", "options", "seed"} - (content.keys() if isinstance(content, dict) else set())
+            if missing:
+                raise InvalidInputError(f"{path} is not the configuration of a run: it has no {min(missing)!r}.")
             data = dict(content["data"])
-            data["ignore"] = tuple(data.get("ignore", ()))
+            if isinstance(data.get("ignore"), list):
+                data["ignore"] = tuple(data["ignore"])
             strange = data.keys() - {each.name for each in fields(DataOptions)}
             if strange:
                 raise InvalidInputError(f"{path} has {min(strange)!r} under data, which this release does not know.")
-            return cls.make(DataOptions(**data), content["options"], seed=int(content["seed"]))
+            return cls.make(DataOptions(**data), content["options"], seed=content["seed"])
         except FileNotFoundError as error:
             raise InvalidInputError(f"There is no file {path}.") from error
         except (OSError, UnicodeDecodeError) as error:

@@ -2,49 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Literal
 
-import numpy as np
-import numpy.typing as npt
-import pandas as pd
-
+from xsdc.data import fit_preparation
 from xsdc.errors import ContradictionError, InfeasibleError, InvalidInputError
 from xsdc.runs.configuration import Configuration
 from xsdc.runs.fit import check_knowledge
 from xsdc.runs.given import Given, read_given
-
-FEW = 3  # labels of a class
-UNEVEN = 20  # times as many labels of one class as of another
-MOSTLY = 0.995  # of a column one value
-SHOWN = 5
-ADVICE = {
-    "constant columns": "they say nothing and are left out.",
-    "nearly constant columns": f"one value in more than {MOSTLY:.1%} of the rows.",
-    "hollow columns": "more than half of the cells are missing.",
-    "columns that only count": "they look like row numbers or ids; leave them out with --ignore.",
-}
-
-
-@dataclass(frozen=True)
-class Symptom:
-    """Something that the user should know.
-
-    Attributes
-    ----------
-    level : {"error", "warning", "note"}
-        Whether a fit would refuse it, may suffer from it, or merely what was seen.
-    what : str
-        In a few words.
-    detail : str
-        Which points or columns, and what to do.
-    """
-
-    level: Literal["error", "warning", "note"]
-    what: str
-    detail: str
+from xsdc.runs.symptoms import Symptom, find_symptoms
 
 
 def examine(configuration: Configuration) -> tuple[Given, list[Symptom]]:
@@ -52,10 +18,9 @@ def examine(configuration: Configuration) -> tuple[Given, list[Symptom]]:
     given = read_given(configuration.data, seed=configuration.seed)
     found = [
         *_clashes(given, configuration),
-        *_labels(given),
-        *_duplicates(given),
-        *_columns(given),
+        *find_symptoms(given),
         *(Symptom("note", "reading", text) for text in given.dataset.notes),
+        *_preparation(given, configuration),
     ]
     order = ("error", "warning", "note")
     return given, sorted(found, key=lambda symptom: order.index(symptom.level))
@@ -63,146 +28,23 @@ def examine(configuration: Configuration) -> tuple[Given, list[Symptom]]:
 
 def _clashes(given: Given, configuration: Configuration) -> Iterator[Symptom]:
     try:
-        check_knowledge(given, configuration)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            check_knowledge(given, configuration)
     except ContradictionError as error:
         yield Symptom("error", "contradiction", str(error))
     except InfeasibleError as error:
         yield Symptom("error", "sizes that cannot be met", str(error))
     except InvalidInputError as error:
         yield Symptom("error", "labels or options", str(error))
-
-
-def _labels(given: Given) -> Iterator[Symptom]:
-    dataset = given.dataset
-    counts = Counter(label for label in dataset.labels if label is not None)
-    if not counts:
-        return
-    named = {*counts, *(label for some in dataset.allowed.values() for label in some)}
-    rare = sorted((label for label in named if counts[label] < FEW), key=str)
-    if rare:
-        shown = ", ".join(f"{label} ({counts[label]})" for label in rare[:SHOWN])
-        yield Symptom(
-            "warning",
-            "classes with few labels",
-            f"{shown}{_more(rare)}: fewer than {FEW} labels. A handful more would steady them.",
-        )
-    most, least = max(counts.values()), min(counts.values())
-    if most > UNEVEN * least:
-        yield Symptom(
-            "warning",
-            "uneven labels",
-            f"The most frequent class has {most:,} labels, the rarest {least:,}. That is fine if the classes are as"
-            " uneven; otherwise give --cluster-size.",
-        )
-    alike = defaultdict(set)
-    for label in named:
-        alike["".join(str(label).casefold().split()).strip("._-")].add(str(label))
-    for group in alike.values():
-        if len(group) > 1:
-            yield Symptom(
-                "warning", "labels that look alike", f"{' and '.join(sorted(map(repr, group)))}: one class or two?"
-            )
-    if len(counts) == 1:
-        yield Symptom(
-            "warning", "a single class", f"All labels say {next(iter(counts))}. Set --n-clusters if there are more."
-        )
-
-
-def _duplicates(given: Given) -> Iterator[Symptom]:
-    dataset = given.dataset
-    place = _same_rows(dataset.X)
-    rows: dict[int, list[int]] = defaultdict(list)
-    for i, key in enumerate(place.tolist()):
-        rows[key].append(i)
-    repeated = [members for members in rows.values() if len(members) > 1]
-    clashing = []
-    for members in repeated:
-        labels = {str(dataset.labels[i]): i for i in members if dataset.labels[i] is not None}
-        if len(labels) > 1:
-            clashing.append([f"{dataset.ids[i]} is {label}" for label, i in labels.items()])
-    if clashing:
-        shown = "; ".join(", ".join(group[:3]) for group in clashing[:SHOWN])
-        yield Symptom(
-            "warning",
-            "same row, different labels",
-            f"{shown}{_more(clashing)}. No feature can tell these apart; correct or drop one of the labels.",
-        )
-    copies = sum(len(members) - 1 for members in repeated)
-    if copies:
-        yield Symptom("note", "duplicates", f"{copies:,} of {dataset.n:,} points repeat another one exactly.")
-
-
-def _same_rows(X: Any) -> npt.NDArray[np.int64]:
-    """Give equal rows equal numbers."""
-    if isinstance(X, pd.DataFrame):
-        keys = pd.util.hash_pandas_object(X.astype(str), index=False).to_numpy()
     else:
-        flat = np.ascontiguousarray(np.asarray(X).reshape(len(X), -1))
-        keys = np.array([hash(row.tobytes()) for row in flat])
-    return np.unique(keys, return_inverse=True)[1].astype(np.int64)
+        yield from (Symptom("warning", "labels or options", str(warning.message)) for warning in caught)
 
 
-def _columns(given: Given) -> Iterator[Symptom]:
-    X = given.dataset.X
-    if not isinstance(X, pd.DataFrame):
-        if given.dataset.kind == "vectors":
-            constant = int((np.ptp(X, axis=0) == 0).sum())
-            if constant:
-                yield Symptom("note", "constant columns", f"{constant} of {X.shape[1]} columns say nothing.")
-        return
-    suspects: dict[str, list[str]] = defaultdict(list)
-    for name in X.columns:
-        for what in _suspicions(X[name]):
-            suspects[what].append(str(name))
-    for what, advice in ADVICE.items():
-        names = suspects[what]
-        if names:
-            yield Symptom("warning", what, f"{', '.join(names[:SHOWN])}{_more(names)}: {advice}")
-    yield from _telltales(given, X)
-
-
-def _suspicions(column: pd.Series) -> Iterator[str]:
-    """Name what is suspicious about a column, by the keys of ADVICE."""
-    present = column.dropna()
-    share = present.value_counts(normalize=True).iloc[0] if len(present) else 1.0
-    if share == 1.0:
-        yield "constant columns"
-    elif share > MOSTLY:
-        yield "nearly constant columns"
-    if column.isna().mean() > 0.5:
-        yield "hollow columns"
-    if len(present) > 20 and _counts_up(present):
-        yield "columns that only count"
-
-
-def _counts_up(column: pd.Series) -> bool:
-    """Whether a column of whole numbers goes up by one from row to row."""
-    if column.dtype.kind not in "iu":
-        return False
-    return bool((column.diff().dropna() == 1).all())
-
-
-def _telltales(given: Given, X: pd.DataFrame) -> Iterator[Symptom]:
-    """Columns that give the label away."""
-    labels = given.dataset.labels
-    known = np.flatnonzero([label is not None for label in labels])
-    classes = pd.Series([str(labels[i]) for i in known])
-    if len(known) < 10 or classes.nunique() < 2:
-        return
-    told = []
-    for name in X.columns:
-        column = X[name].iloc[known].astype(str).reset_index(drop=True)
-        if 2 <= column.nunique() <= 2 * classes.nunique() and (classes.groupby(column).nunique() == 1).all():
-            told.append(name)
-    if told:
-        shown = ", ".join(map(str, told[:SHOWN]))
-        yield Symptom(
-            "warning",
-            "columns that tell the label",
-            f"{shown}{_more(told)}: each value goes with one label only. If it is the label in other words, leave it"
-            " out with --ignore.",
-        )
-
-
-def _more(items: list[Any]) -> str:
-    return f" and {len(items) - SHOWN} more" if len(items) > SHOWN else ""
+def _preparation(given: Given, configuration: Configuration) -> Iterator[Symptom]:
+    try:
+        preparation, _ = fit_preparation(given.dataset, scale=configuration.data.scale)
+    except InvalidInputError as error:
+        yield Symptom("error", "columns", str(error))
+    else:
+        yield from (Symptom("note", "columns", text) for text in preparation.notes)

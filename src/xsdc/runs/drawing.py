@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -85,17 +86,26 @@ def keep_drawing(
 
 
 def _cell(value: object) -> str:
+    if pd.isna(value):
+        return "missing"
     if isinstance(value, float | np.floating):
         return f"{value:.4g}"
     return str(value)
+
+
+def _read_points(path: Path) -> dict[str, npt.NDArray[Any]]:
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            return dict(stored)
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise InvalidInputError(f"{path} is damaged. Fit again, or take it from a copy.") from error
 
 
 def read_findings(folder: RunFolder, metrics: dict[str, Any]) -> Findings:
     """Gather from the files of a run what its report says."""
     try:
         labels = pd.read_csv(folder.labels, dtype={"id": str, "label": str}, keep_default_na=False)
-        with np.load(folder.points, allow_pickle=False) as stored:
-            drawn = dict(stored)
+        drawn = _read_points(folder.points)
         classes = list(metrics["found"]["sizes"])
         position = {name: code for code, name in enumerate(classes)}
         codes = np.array([position[label] for label in labels["label"]], dtype=np.int64)

@@ -19,9 +19,11 @@ from xsdc.fitting import check_sizes, read_knowledge
 from xsdc.report import write_report
 from xsdc.runs.configuration import Configuration
 from xsdc.runs.drawing import FirstFeatures, choose_points, keep_drawing, read_findings
-from xsdc.runs.folder import RunFolder, read_json, write_json
+from xsdc.runs.folder import RunFolder, read_metrics, write_json
 from xsdc.runs.given import Given, read_given
 from xsdc.runs.metrics import match_truth, summarise
+from xsdc.runs.symptoms import FEW_LABELS, find_symptoms
+from xsdc.runs.words import in_words
 from xsdc.training import Callback
 
 Announce = Callable[[str], None]
@@ -64,7 +66,9 @@ def fit_run(
     begun = time.perf_counter()
     announce("Reading")
     given = read_given(configuration.data, seed=configuration.seed)
-    check_knowledge(given, configuration)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the fit will say it again
+        check_knowledge(given, configuration)
     preparation, Z = fit_preparation(given.dataset, scale=configuration.data.scale)
     read = time.perf_counter()
     if resume:
@@ -95,8 +99,12 @@ def fit_run(
     write_json(folder.history, model.history_)
     truth = match_truth(model, given, codes)
     keep_drawing(folder.points, given, model, Z, points=points, before=first.features, truth=truth)
-    notes = [*given.dataset.notes, *preparation.notes]
-    said = list(dict.fromkeys(str(warning.message) for warning in caught if is_for_users(warning)))
+    notes = [in_words(text) for text in (*given.dataset.notes, *preparation.notes)]
+    said = list(dict.fromkeys(in_words(str(warning.message)) for warning in caught if is_for_users(warning)))
+    grave = [s for s in find_symptoms(given) if s.level == "warning" and s.what != FEW_LABELS]  # few are what it is for
+    said += [f"{symptom.what}: {symptom.detail}" for symptom in grave]
+    if configuration.options["n_clusters"] is None and not given.names_classes:
+        said.append(f"The number of clusters, {model.n_clusters_}, is a suggestion; --n-clusters sets another.")
     metrics = summarise(model, given, codes, probability, shape=Z.shape[1:], notes=notes, warnings=said)
     metrics["seconds"] = {"read": read - begun, "fit": fitted - read, "total": time.perf_counter() - begun}
 
@@ -111,15 +119,13 @@ def fit_run(
 
 def check_knowledge(given: Given, configuration: Configuration) -> None:
     """Raise in the user's own words where facts contradict each other or sizes cannot be met."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the fit will say it again
-        knowledge = read_knowledge(
-            given.dataset.n,
-            y=given.y,
-            **given.facts,
-            n_clusters=configuration.options["n_clusters"],
-            point_names=given.dataset.ids.tolist(),
-        )
+    knowledge = read_knowledge(
+        given.dataset.n,
+        y=given.y,
+        **given.facts,
+        n_clusters=configuration.options["n_clusters"],
+        point_names=given.dataset.ids.tolist(),
+    )
     check_sizes(read_bounds(configuration.options["cluster_size"], given), knowledge)
 
 
@@ -139,14 +145,14 @@ def read_resumed(folder: RunFolder, asked: Configuration | None) -> Configuratio
 
 def is_finished(folder: RunFolder) -> bool:
     """Whether there is nothing to go on with."""
-    return folder.finished and not read_json(folder.metrics)["training"]["interrupted"]
+    return folder.finished and not read_metrics(folder)["training"]["interrupted"]
 
 
 def remake_report(folder: RunFolder, out: Path | None = None) -> Path:
     """Draw the report of a finished run again."""
     folder.require(folder.metrics, folder.history, folder.configuration, folder.labels, folder.points)
     target = folder.report if out is None else out
-    write_report(read_findings(folder, read_json(folder.metrics)), target)
+    write_report(read_findings(folder, read_metrics(folder)), target)
     return target
 
 

@@ -12,6 +12,8 @@ import numpy as np
 
 from xsdc.errors import InvalidInputError
 
+METRICS = {"version", "data", "found", "measured", "training", "warnings", "seconds"}
+
 
 @dataclass(frozen=True)
 class RunFolder:
@@ -121,8 +123,15 @@ class RunFolder:
         """Raise where files of a run are missing."""
         missing = [path.name for path in paths if not path.is_file()]
         if missing:
-            what = "is not finished" if self.configuration.exists() else "holds no run"
-            raise InvalidInputError(f"{self.path} {what}: {', '.join(missing)} is missing.")
+            if self.configuration.exists() and not self.finished and (self.path / "tuning.json").exists():
+                raise InvalidInputError(
+                    f"{self.path} holds a search, not a run: xsdc fit --config {self.configuration}."
+                )
+            if self.configuration.exists() and not self.finished:
+                raise InvalidInputError(
+                    f"The run in {self.path} is not finished. Go on with it: xsdc fit --out {self.path} --resume."
+                )
+            raise InvalidInputError(f"{self.path} holds no run: {', '.join(missing)} is missing.")
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -138,6 +147,15 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InvalidInputError(f"{path} cannot be read, or is damaged ({error}).") from error
+
+
+def read_metrics(folder: RunFolder) -> dict[str, Any]:
+    """Read the metrics of a finished run."""
+    metrics = read_json(folder.metrics)
+    missing = METRICS - (metrics.keys() if isinstance(metrics, dict) else set())
+    if missing:
+        raise InvalidInputError(f"{folder.metrics} is damaged: it has no {min(missing)!r}.")
+    return dict(metrics)
 
 
 def _plain(value: object) -> object:

@@ -39,6 +39,11 @@ class Given:
         return labels if any(label is not None for label in labels) else None
 
     @property
+    def names_classes(self) -> bool:
+        """Whether labels, or choices of them, say which classes there are."""
+        return self.y is not None or bool(self.dataset.allowed)
+
+    @property
     def facts(self) -> dict[str, Any]:
         """Pairs and allowed labels as the estimator takes them."""
         return {

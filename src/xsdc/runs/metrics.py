@@ -111,7 +111,9 @@ def measure(model: XSDC, given: Given, codes: Ints, probability: Floats) -> dict
     names = np.array([str(name) for name in model.classes_])
     labels, truth = given.dataset.labels, given.dataset.truth
     if truth is not None:
-        unseen = np.flatnonzero([t is not None and g is None for t, g in zip(truth, labels, strict=True)])
+        unknown = np.array([t is not None and g is None for t, g in zip(truth, labels, strict=True)])
+        unknown[list(given.dataset.allowed)] = False  # half of the answer was given
+        unseen = np.flatnonzero(unknown)
         if len(unseen):
             matched = match_truth(model, given, codes)
             assert matched is not None  # noqa: S101  there is a truth

@@ -61,8 +61,8 @@ def predict_run(
         size = preparation.shape[0], preparation.shape[1]
     dataset = read_data(source, image_size=size)
     ids = find_ids(dataset, id_column, roles.get("id_column"))
-    notes = [] if preparation is None else preparation.remarks(without_roles(dataset, roles, id_column))
     Z = dataset.X if preparation is None else preparation.transform(dataset)
+    notes = [] if preparation is None else preparation.remarks(without_roles(dataset, roles, id_column))
     if isinstance(Z, pd.DataFrame):
         raise InvalidInputError(
             f"A model file takes arrays of numbers or images; for a table like {source}, give the run."

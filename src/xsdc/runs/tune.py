@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -49,7 +50,9 @@ def tune_run(
     """
     announce("Reading")
     given = read_given(configuration.data, seed=configuration.seed)
-    check_knowledge(given, configuration)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the trials say it again
+        check_knowledge(given, configuration)
     _, Z = fit_preparation(given.dataset, scale=configuration.data.scale)
     try:
         out.mkdir(parents=True, exist_ok=True)
