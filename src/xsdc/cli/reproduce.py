@@ -100,11 +100,12 @@ def _told(record: dict[str, Any], done: int, total: int) -> None:
 
 
 def _tuned(experiment: Any, out: Path, **asked: Any) -> list[dict[str, Any]]:
-    from xsdc.experiments.runner import tuned  # noqa: PLC0415
+    from xsdc.experiments.runner import list_tasks, tuned  # noqa: PLC0415
 
     if asked["protocol"] != "authors":
         raise InvalidInputError("--tune is part of the authors' protocol; the honest one has nothing to tune.")
-    return tuned(experiment, out=out, tell=lambda line: ERR.print(escape(line)), report=_told, **asked)
+    tasks = list_tasks(experiment, **asked)
+    return tuned(tasks, out=out, quick=asked["quick"], tell=lambda line: ERR.print(escape(line)), report=_told)
 
 
 def _show(records: list[dict[str, Any]]) -> None:

@@ -172,28 +172,15 @@ def list_tasks(
 
 
 def tuned(
-    experiment: Experiment,
-    *,
-    out: Path,
-    datasets: Sequence[str] | None,
-    labels: Sequence[int] | None,
-    trials: int | None,
-    seed: int,
-    quick: bool,
-    protocol: str,
-    tell: Callable[[str], object],
-    report: Report,
+    tasks: Sequence[Task], *, out: Path, quick: bool, tell: Callable[[str], object], report: Report
 ) -> list[Record]:
-    """Search the hyperparameters of each setting with the first seed, then make all trials with what was found."""
-    tasks = list_tasks(
-        experiment, datasets=datasets, labels=labels, trials=trials, seed=seed, quick=quick, protocol=protocol
-    )
+    """Search the hyperparameters of each setting with its first seed, then make all trials with what was found."""
     log = Log(out / "trials.jsonl")
     found: dict[Setting, Setting] = {}
     records: list[Record] = []
     for done, task in enumerate(tasks, 1):
         if task.setting not in found:
-            found[task.setting] = search(task.setting, log, seed=seed, quick=quick, tell=tell)
+            found[task.setting] = search(task.setting, log, seed=task.seed, quick=quick, tell=tell)
         best = replace(task, setting=found[task.setting])
         record = log.of(best)
         if record is None:

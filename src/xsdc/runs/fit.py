@@ -100,11 +100,7 @@ def fit_run(
     truth = match_truth(model, given, codes)
     keep_drawing(folder.points, given, model, Z, points=points, before=first.features, truth=truth)
     notes = [in_words(text) for text in (*given.dataset.notes, *preparation.notes)]
-    said = list(dict.fromkeys(in_words(str(warning.message)) for warning in caught if is_for_users(warning)))
-    grave = [s for s in find_symptoms(given) if s.level == "warning" and s.what != FEW_LABELS]  # few are what it is for
-    said += [f"{symptom.what}: {symptom.detail}" for symptom in grave]
-    if configuration.options["n_clusters"] is None and not given.names_classes:
-        said.append(f"The number of clusters, {model.n_clusters_}, is a suggestion; --n-clusters sets another.")
+    said = list_warnings(given, configuration, model, caught)
     metrics = summarise(model, given, codes, probability, shape=Z.shape[1:], notes=notes, warnings=said)
     metrics["seconds"] = {"read": read - begun, "fit": fitted - read, "total": time.perf_counter() - begun}
 
@@ -177,6 +173,18 @@ def write_labels(
         }
     )
     table.to_csv(path, index=False)
+
+
+def list_warnings(
+    given: Given, configuration: Configuration, model: XSDC, caught: Sequence[warnings.WarningMessage]
+) -> list[str]:
+    """Say once what the fit warned of, what the data is suspicious of, and what was only guessed."""
+    said = list(dict.fromkeys(in_words(str(warning.message)) for warning in caught if is_for_users(warning)))
+    grave = [s for s in find_symptoms(given) if s.level == "warning" and s.what != FEW_LABELS]  # few are what it is for
+    said += [f"{symptom.what}: {symptom.detail}" for symptom in grave]
+    if configuration.options["n_clusters"] is None and not given.names_classes:
+        said.append(f"The number of clusters, {model.n_clusters_}, is a suggestion; --n-clusters sets another.")
+    return said
 
 
 def is_for_users(warning: warnings.WarningMessage) -> bool:
