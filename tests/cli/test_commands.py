@@ -62,6 +62,13 @@ BAD = {
     "no such device": (["fit", "flowers.csv", "--device", "toaster"], "device"),
     "config and data": (["fit", "flowers.csv", "--config", "x.json"], "--config"),
     "no config": (["fit", "--config", "x.json"], "x.json"),
+    "config and seed": (["fit", "--config", "x.json", "--seed", "1"], "--config"),
+    "resume with a seed": (["fit", "--out", "nowhere", "--resume", "--seed", "1"], "DATA"),
+    "resume by force": (["fit", "flowers.csv", "--resume", "--force"], "one of them"),
+    "held-out labels that are not used": (
+        ["tune", "flowers.csv", "--n-clusters", "3", "--criterion", "label-free", "--hold-out", "0.2"],
+        "label-free",
+    ),
     "not a config": (["fit", "--config", "flowers.csv"], "not the configuration"),
     "resume of nothing": (["fit", "--out", "nowhere", "--resume"], "holds no run"),
     "resume without data": (["fit", "--out", "nowhere", "--resume", "--max-iter", "3"], "DATA"),
@@ -299,9 +306,14 @@ def test_reproduce_refuses_what_there_is_not(xsdc):
         (("accuracy",), "accuracy-vs-labels"),
         (("labelers", "--dataset", "iris"), "no data set iris"),
         (("labelers", "--labels", 7), "no number of labels 7"),
-        (("labelers", "--tune", "--protocol", "honest"), "nothing to tune"),
+        (("accuracy-vs-labels", "--tune", "--protocol", "honest"), "nothing to tune"),
         (("labelers", "--plot", "--out", "empty"), "no trial"),
         (("labelers", "--protocol", "mine"), "protocol"),
+        (("labelers", "--protocol", "honest"), "accuracy-vs-labels"),
+        (("labelers", "--quick", "--dataset", "mnist"), "leave out --dataset"),
+        (("labelers", "--tune", "--jobs", 2), "leave out --jobs"),
+        (("feature-maps", "--trials", 2), "leave out --trials"),
+        (("feature-maps", "--plot"), "leave out --plot"),
     ):
         ended = xsdc("reproduce", *words)
         assert ended.code == 2

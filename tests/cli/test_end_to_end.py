@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -122,7 +123,9 @@ def test_named_data_set_with_labels_hidden(xsdc, tmp_path):
     assert ended.code == 0, ended.err
     printed = json.loads(ended.out)
     _, metrics = check_run(tmp_path / "run", 1797, report=False)
-    assert printed.pop("files")["labels"] == str(tmp_path / "run" / "labels.csv") or True
+    files = printed.pop("files")
+    assert {Path(path).name for path in files.values()} == FILES
+    assert files["labels"] == str(Path("run", "labels.csv"))
     assert printed == metrics
     assert metrics["data"]["labels_per_class"] == {str(digit): 4 for digit in range(10)}
     assert metrics["measured"]["n"] == 1757
@@ -238,7 +241,7 @@ def test_killed_run_goes_on_to_the_same_end(xsdc, tmp_path, table):
 
 
 def test_interrupted_training_still_labels_and_can_go_on(tmp_path, table, xsdc):
-    steps = ("--max-iter", 3000, "--supervised-iter", 0, "--no-report")
+    steps = ("--max-iter", 600, "--supervised-iter", 0, "--no-report")
     process = start(tmp_path, table, *ROLES, *steps, "--out", "run")
     deadline = time.monotonic() + 120
     while not list((tmp_path / "run" / "checkpoints").glob("*.state")) and time.monotonic() < deadline:
@@ -249,5 +252,10 @@ def test_interrupted_training_still_labels_and_can_go_on(tmp_path, table, xsdc):
     assert b"interrupted" in err
     metrics = read(tmp_path / "run" / "metrics.json")
     assert metrics["training"]["interrupted"]
-    assert 10 <= metrics["training"]["steps"] < 3000
+    assert 10 <= metrics["training"]["steps"] < 600
     assert list((tmp_path / "run" / "checkpoints").glob("*.state"))
+    ended = xsdc("fit", "--out", "run", "--resume", "--no-report", "--quiet")
+    assert ended.code == 0, ended.err
+    training = read(tmp_path / "run" / "metrics.json")["training"]
+    assert (training["steps"], training["interrupted"]) == (600, False)
+    check_run(tmp_path / "run", 90, report=False)

@@ -40,7 +40,7 @@ def fit(
     force: Annotated[bool, typer.Option("--force", help="Replace a run that is in the folder.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was cut off.")] = False,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Whether to draw the report.")] = True,
-    seed: Annotated[int, typer.Option(help="Source of chance.", min=0, max=2**32 - 1)] = 0,
+    seed: Annotated[int | None, typer.Option(help="Source of chance.", min=0, max=2**32 - 1, show_default="0")] = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -50,6 +50,8 @@ def fit(
     """
     from xsdc.runs import RunFolder, fit_run, is_finished, read_resumed  # noqa: PLC0415
 
+    if force and resume:
+        raise InvalidInputError("--force begins anew and --resume goes on; give one of them.")
     asked = read_configuration(source, data, options, config=config, seed=seed, needed=not resume)
     folder = RunFolder(out)
     watch = Watch(quiet=quiet or json)
@@ -79,27 +81,29 @@ def read_configuration(
     options: dict[str, Any],
     *,
     config: Path | None = None,
-    seed: int = 0,
+    seed: int | None = None,
     needed: bool = True,
 ) -> Configuration | None:
     """Read what to do from the command line, or from a file; None where nothing was said and nothing is needed."""
     from xsdc.runs import Configuration, DataOptions  # noqa: PLC0415
 
     if config is not None:
-        if source or data or options:
+        if source or data or options or seed is not None:
             raise InvalidInputError("--config says it all; leave out DATA and the other options.")
         return Configuration.read(config)
     if source is None:
         if needed:
             raise InvalidInputError("Say what to read: a file, a folder of images, or a data set (xsdc datasets).")
-        if data or options:
+        if data or options or seed is not None:
             raise InvalidInputError("Give DATA too, or only --out and --resume.")
         return None
     if options.get("validation") == "none":
         options = options | {"validation": None}
     paths = {name: absolute(data[name]) for name in ("must_link", "cannot_link", "links") if name in data}
     ignore = tuple(data.get("ignore", ()))
-    return Configuration.make(DataOptions(absolute(source), **(data | paths | {"ignore": ignore})), options, seed=seed)
+    return Configuration.make(
+        DataOptions(absolute(source), **(data | paths | {"ignore": ignore})), options, seed=seed or 0
+    )
 
 
 def absolute(source: str) -> str:

@@ -68,8 +68,14 @@ def reproduce(
         return
     experiment = find_experiment(name)
     if name == "feature-maps":
+        _refuse("feature-maps draws one trial", dataset=dataset, labels=labels, trials=trials, jobs=jobs > 1)
+        _refuse("feature-maps draws one trial", protocol=protocol != Protocol.authors, tune=tune, plot=plot, json=json)
         _draw_maps(experiment, out, quick=quick, seed=seed)
         return
+    if quick:
+        _refuse("--quick is one trial on the digits", dataset=dataset, trials=trials)
+    if tune:
+        _refuse("--tune makes one trial after the other", jobs=jobs > 1)
     asked: dict[str, Any] = {"datasets": dataset, "labels": labels, "trials": trials, "seed": seed}
     asked |= {"quick": quick, "protocol": protocol.value}
     records = _tuned(experiment, out, **asked) if tune else _run(name, out, jobs=jobs, plot=plot, **asked)
@@ -83,6 +89,13 @@ def reproduce(
         path = out / f"{name}{'-quick' if quick else ''}.svg"
         draw_figure(experiment, records, path)
         ERR.print(f"Figure: {path}")
+
+
+def _refuse(why: str, **given: Any) -> None:
+    """Refuse options that would have no effect."""
+    used = [f"--{option}" for option, value in given.items() if value]
+    if used:
+        raise InvalidInputError(f"{why}; leave out {' and '.join(used)}.")
 
 
 def _run(name: str, out: Path, *, jobs: int, plot: bool, **asked: Any) -> list[dict[str, Any]]:

@@ -158,6 +158,11 @@ def list_tasks(
     protocol: str,
 ) -> list[Task]:
     """List the trials of an experiment, each once, all settings with the first seed before any with the second."""
+    if protocol == "honest" and experiment.name != "accuracy-vs-labels":
+        raise InvalidInputError(
+            f"{experiment.name} compares ways to train; the honest protocol, XSDC as it comes, is for"
+            " accuracy-vs-labels."
+        )
     if quick:
         settings = _thinned(
             experiment.expand(datasets=experiment.datasets[-1:], labels=labels or experiment.labels[:2])

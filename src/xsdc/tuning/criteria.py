@@ -94,6 +94,11 @@ def choose_criterion(criterion: str, validation: Any, problem: Problem, *, seed:
         enough = problem.n_labels >= ENOUGH_LABELS and counts[counts > 0].min() >= 2
         criterion = "validation" if pair or enough else "label-free"
     if criterion == "label-free":
+        if not (isinstance(validation, str) and validation == "auto"):
+            raise InvalidInputError(
+                'Labels to hold out were asked for, but the criterion is "label-free" (as it is by itself with fewer'
+                f" than {ENOUGH_LABELS} labels), which uses none. Leave them out, or set the criterion to validation."
+            )
         return _label_free(problem, seed)
     if pair:
         return _set_aside(validation)
