@@ -108,7 +108,7 @@ def label_points(
     known = constraints.entries()
     found = []
     for way in candidates:
-        A = spectrum.cost(way.lam).dense().to(torch.float32)
+        A = spectrum.cost(way.lam).dense(torch.float32)
         M = balance(A, size=way.sizes.among(constraints, known), known=known, nu=nu).M
         eigenvalues, Z = spectral_embedding(M, n_clusters, random_state=rng)
         scores = seeded_scores(Z.cpu().numpy(), constraints.classes, n_clusters, rng=rng)

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from xsdc import validation
 from xsdc.core.balanced import BalancedOperator
-from xsdc.core.operators import symmetric_product
+from xsdc.core.operators import symmetric_part, symmetric_product
 from xsdc.errors import InvalidInputError
 
 SMALL = 500  # points up to which a full eigendecomposition is quicker than Lanczos
@@ -218,7 +218,7 @@ def _leading_eigenvectors(
 
     if count >= n:  # Lanczos finds all but one
         return _leading_eigenvectors(M.dense() if isinstance(M, BalancedOperator) else M, scale, count, rng)
-    half = (M + M.T) / 2 if isinstance(M, Tensor) else None  # once, not in each of a thousand products
+    half = symmetric_part(M) if isinstance(M, Tensor) else None  # once, not in each of a thousand products
 
     def product(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         X = scale[:, None] * torch.from_numpy(np.ascontiguousarray(x).reshape(n, -1)).to(scale)
@@ -230,11 +230,12 @@ def _leading_eigenvectors(
     # Products are no more exact than M; asked for more, Lanczos may search for thousands of products in vain. Where
     # eigenvalues lie close, roughly the right subspace must do: any of its bases parts the points alike.
     exactness = torch.finfo(torch.float32 if half is None else half.dtype).eps
+    vectors_kept = min(n, 4 * count + 20)  # a fifth fewer products than by default
     start = rng.uniform(-1, 1, n)
     try:
-        values, vectors = eigsh(operator, k=count, which="LA", v0=start, tol=exactness, maxiter=MOST_RESTARTS)
+        values, vectors = eigsh(operator, k=count, which="LA", v0=start, tol=exactness, ncv=vectors_kept, maxiter=MOST_RESTARTS)
     except ArpackNoConvergence:
-        values, vectors = eigsh(operator, k=count, which="LA", v0=start, tol=ROUGHLY, ncv=min(n, 4 * count + 20))
+        values, vectors = eigsh(operator, k=count, which="LA", v0=start, tol=ROUGHLY, ncv=vectors_kept)
     order = np.argsort(-values)
     return torch.from_numpy(values[order]).to(scale), torch.from_numpy(vectors[:, order]).to(scale)
 

@@ -90,7 +90,7 @@ class Evaluation:
     def _cluster(self, network: Network, lam: float) -> float:
         k = self.splits.n_classes
         Phi, _ = normalize_features(network.features(self.splits.test.X))
-        A = decompose(Phi).cost(lam).dense().to(torch.float32)
+        A = decompose(Phi).cost(lam).dense(torch.float32)
         M = balance(A, size=Fractions(1 / k, 1 / k)).M
         found = spectral_clustering(M, k, random_state=np.random.RandomState(0)).labels
         return agreement(found, self.splits.test.y).accuracy

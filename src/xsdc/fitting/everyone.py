@@ -114,7 +114,7 @@ class LabelEveryone:
         known = constraints.entries()
         bound = self.bounds.ways[0]
         way = choose_candidates(spectrum, knowledge, self.ridge, [bound])[0]
-        A = spectrum.cost(way.lam).dense().to(torch.float32)
+        A = spectrum.cost(way.lam).dense(torch.float32)
         M = balance(A, size=bound.among(constraints, known), known=known, nu=self.entropy).M
         most = largest_number(bound, min(MOST_SUGGESTED, spectrum.n - 1))
         eigenvalues, _ = spectral_embedding(M, most, random_state=self.rng)
@@ -160,7 +160,7 @@ class LabelEveryone:
     ) -> list[Labelling]:
         """Improve the best groupings, which no label or bound holds in place."""
         k = max(int(labelling.codes.max()) for labelling in found) + 1
-        A = spectrum.cost(spectrum.ridge_for_dimension(judging_dimension(k, spectrum))).dense().to(torch.float32)
+        A = spectrum.cost(spectrum.ridge_for_dimension(judging_dimension(k, spectrum))).dense(torch.float32)
         moved = []
         for labelling in found[:REFINED]:
             codes = assign(indicators(split_and_merge(labelling.codes, judge, A, rng=self.rng), k), constraints)

@@ -74,7 +74,7 @@ class Fitted:
         constraints = self.outcome.knowledge.constraints.restricted(points)
         known = constraints.entries()
         way = self.outcome.candidate
-        A = decompose(self.features[torch.from_numpy(points)]).cost(way.lam).dense().to(torch.float32)
+        A = decompose(self.features[torch.from_numpy(points)]).cost(way.lam).dense(torch.float32)
         size = way.sizes.among_sample(constraints, known, np.arange(len(points)))
         M = balance(A, size=size, known=known, nu=self.end.entropy).M
         return M if isinstance(M, Tensor) else M.dense()

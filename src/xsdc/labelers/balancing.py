@@ -38,7 +38,7 @@ class Balancing(Labeler):
 
     def label(self, batch: BatchProblem) -> Tensor:
         """Fill in the unknown entries of M."""
-        A = batch.spectrum.cost(batch.lam).dense().to(self.dtype)
+        A = batch.spectrum.cost(batch.lam).dense(self.dtype)
         result = balance(
             A,
             size=batch.size,

@@ -44,7 +44,7 @@ class PseudoLabels(Labeler):
         Phi = data.features()
         sample = torch.from_numpy(rng.permutation(len(Phi))[:MOST_CLUSTERED])
         spectrum = decompose(Phi[sample])
-        A = spectrum.cost(self.lam).dense().to(torch.float32)
+        A = spectrum.cost(self.lam).dense(torch.float32)
         M = balance(A, size=Fractions(0.5 / k, min(2 / k, 1.0))).M
         codes = spectral_clustering(M, k, random_state=rng).labels
         self._classifier = fit_classifier(spectrum, codes, n_classes=k, lam=self.lam)
