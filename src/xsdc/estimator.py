@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -22,6 +23,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor
+from torch.utils.data import IterableDataset
 
 from xsdc import validation as checks
 from xsdc.core.classifier import Classifier
@@ -39,9 +41,11 @@ from xsdc.fitting import (
     scaled_features,
 )
 from xsdc.fitting.settings import ClusterSize
+from xsdc.fitting.sources import Source, as_source, first_look, prepare, read_blocks, stream_blocks
+from xsdc.fitting.stream import Kept, read_chunk, trained_on, why_anew
 from xsdc.labelers import Labeler
 from xsdc.model_file import ModelFile, plain_items
-from xsdc.networks import Network, build_network
+from xsdc.networks import Network, NetworkConfig, build_network
 from xsdc.networks.build import NetworkSpec
 from xsdc.networks.images import is_image_array
 from xsdc.training import Callback, Checkpoints
@@ -88,6 +92,10 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         zeta, the weight of the squared norm of free filters.
     entropy : float or "median"
         nu, how soft M is; "median" is the paper's median of all |A_ij|.
+    n_landmarks : int or "auto"
+        Points that are labeled at the end by the matrix of all their pairs; each of the others takes the label of the
+        nearest one. "auto" is 3,000. As many as there are points labels all of them by the whole matrix, which is never
+        formed: 10,000 points take seconds, 50,000 minutes.
     augmentation : "images", callable or None
         Changes each unlabeled input of a step: the paper's for images, or a function of a batch (n, ...) and a
         torch.Generator.
@@ -157,6 +165,9 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
     """
 
     history_: dict[str, Any]
+    labels_: Array
+    _stream: Kept
+    _made_at: int
 
     def __init__(
         self,
@@ -174,6 +185,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         ridge: float | Auto = "auto",
         filter_penalty: float = 0.0,
         entropy: float | Literal["median"] = "median",
+        n_landmarks: int | Auto = "auto",
         augmentation: str | Callable[[Tensor, torch.Generator], Tensor] | None = None,
         copies: int = 1,
         validation: float | tuple[Any, Any] | Auto | None = "auto",
@@ -199,6 +211,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         self.ridge = ridge
         self.filter_penalty = filter_penalty
         self.entropy = entropy
+        self.n_landmarks = n_landmarks
         self.augmentation = augmentation
         self.copies = copies
         self.validation = validation
@@ -226,8 +239,10 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
 
         Parameters
         ----------
-        X : array-like, data frame or tensor
-            Vectors (n, d), or images (n, H, W), (n, H, W, C) or (n, C, H, W).
+        X : array-like, data frame, tensor, or torch dataset
+            Vectors (n, d), or images (n, H, W), (n, H, W, C) or (n, C, H, W). Of a ``np.memmap`` or a dataset only some
+            rows are in memory at a time; an ``IterableDataset`` is written to a temporary file first. An item of a
+            dataset is a row, or a pair of a row and its label, which counts where ``y`` is not given.
         y : array-like, shape (n,), optional
             Labels, whole numbers or strings; -1, None or NaN where unknown.
         must_link, cannot_link : array-like, shape (m, 2), optional
@@ -253,7 +268,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         X = self._read(X, reset=True)
         knowledge = read_knowledge(
             len(X),
-            y=y,
+            y=X.labels if y is None and isinstance(X, Source) else y,
             must_link=must_link,
             cannot_link=cannot_link,
             allowed_labels=allowed_labels,
@@ -262,16 +277,10 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         rng = check_random_state(self.random_state)
         generator = torch.Generator().manual_seed(int(rng.randint(2**31)))
         choices = Choices()
-        spec = choose_network(self.network, X.shape, knowledge, choices)
-        spec = copy_module(spec)
-        dtype = settings.dtype
-        if dtype == "auto":
-            dtype = torch.float32 if is_image_array(X) else torch.float64
-        network = build_network(spec, X, generator=generator, dtype=dtype, channels=self.channels)
-        network.to(settings.device)
+        network = self._make_network(X, knowledge, settings, choices, generator)
         fitted = fit_model(
             network,
-            network.prepare(X, channels=self.channels),
+            prepare(network, X, channels=self.channels),
             knowledge,
             settings,
             choices=choices,
@@ -280,7 +289,119 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             generator=generator,
         )
         self._take(fitted, choices, rng)
+        for name in ("_stream", "_way", "_made_at"):
+            if hasattr(self, name):
+                delattr(self, name)
         return self
+
+    def _make_network(
+        self, X: Any, knowledge: Knowledge, settings: Settings, choices: Choices, generator: torch.Generator
+    ) -> Network:
+        spec = copy_module(choose_network(self.network, X.shape, knowledge, choices))
+        dtype = settings.dtype
+        if dtype == "auto":
+            dtype = torch.float32 if is_image_array(X) else torch.float64
+        network = build_network(spec, first_look(X), generator=generator, dtype=dtype, channels=self.channels)
+        return network.to(settings.device)
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        allowed_labels: Mapping[int, Iterable[Any]] | None = None,
+        classes: Any = None,
+        keep: int = 4000,
+    ) -> XSDC:
+        """Learn from the next part of a stream; what came before is kept in a bounded memory.
+
+        Labeled points of each class and an even sample of all others are kept as they came, with what is known of them.
+        The network is made anew from them each time the stream has doubled, and when a label names a class for the
+        first time; in between it is trained on. A network that the user has given is only ever trained on.
+
+        Parameters
+        ----------
+        X, y, must_link, cannot_link, allowed_labels
+            As for `fit`; positions are those in this part.
+        classes : array-like, optional
+            Names of classes, those that are to come among them. New classes may also appear unannounced.
+        keep : int
+            Points that are kept for the next call.
+
+        Returns
+        -------
+        self
+            ``labels_`` are those of this part. Clusters without a name keep theirs from part to part.
+        """
+        keep = checks.as_count(keep, name="keep", minimum=100)
+        before = getattr(self, "_stream", None)
+        if before is None and hasattr(self, "network_"):
+            raise InvalidInputError(
+                "This model was fitted as a whole and has kept none of its points. Begin a stream with a new model."
+            )
+        rows = self._read(X, reset=before is None)
+        rows = rows.take(np.arange(len(rows))) if isinstance(rows, Source) else np.asarray(rows)
+        if before is None:
+            self._seed = int(check_random_state(self.random_state).randint(2**31))
+        rng = np.random.RandomState([self._seed, 0 if before is None else before.seen])
+        chunk = read_chunk(
+            rows,
+            y,
+            must_link=must_link,
+            cannot_link=cannot_link,
+            allowed_labels=allowed_labels,
+            classes=classes,
+            rng=rng,
+        )
+        self._learn_chunk(chunk if before is None else before.joined(chunk), before, rng)
+        self._stream = self._stream.thinned(keep)
+        self.labels_ = self.labels_[-len(rows) :]
+        return self
+
+    def _learn_chunk(self, stream: Kept, before: Kept | None, rng: np.random.RandomState) -> None:
+        settings, choices = self._settings(), Choices()
+        why = why_anew(stream, before, self._made_at) if before is not None else "first part of the stream"
+        own = not isinstance(self.network, str | Mapping | NetworkConfig)
+        anew = before is None or (why is not None and not own)
+        open_number = self.n_clusters is None and not stream.names
+        knowledge = read_knowledge(
+            len(stream),
+            y=stream.y,
+            **stream.facts,
+            n_clusters=self.n_clusters_ if open_number and not anew else self.n_clusters,
+            also_named=stream.names,
+        )
+        generator = torch.Generator().manual_seed(int(rng.randint(2**31)))
+        called = None if before is None else self.predict(stream.X)
+        way = None
+        if anew:
+            choices.note("network made anew", True, str(why))
+            network = self._make_network(stream.X, knowledge, settings, choices, generator)
+            self._made_at = stream.seen
+        else:
+            network = copy.deepcopy(self.network_)
+            settings = trained_on(settings)
+            way = getattr(self, "_way", None) if len(knowledge.names) == self.n_clusters_ else None
+        fitted = fit_model(
+            network,
+            network.prepare(stream.X, channels=self.channels),
+            knowledge,
+            settings,
+            choices=choices,
+            validation=self._validation_set(network, knowledge),
+            way=way,
+            rng=rng,
+            generator=generator,
+        )
+        if called is not None:
+            fitted = fitted.named_like(fitted.outcome.knowledge.names, called)
+        seed, steps = self._seed, getattr(self, "n_iter_", 0)
+        self._take(fitted, choices, rng)
+        self._seed, self.n_iter_ = seed, steps + len(fitted.steps)
+        self._way, self._stream = fitted.outcome.candidate, stream
+        del self._fitted  # its positions are those of the points kept, which the user does not know
 
     def fit_predict(self, X: Any, y: Any = None, **facts: Any) -> Array:
         """Fit, and return the class of each point; takes what `fit` takes."""
@@ -291,27 +412,29 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
 
         For points of the data that was fitted ``labels_`` knows more: what was given of them, and their neighbours.
         """
-        codes = self._scores(X).argmax(1).cpu().numpy()
+        codes = np.concatenate([scores.argmax(1).cpu().numpy() for scores in self._scores(X)])
         return np.asarray(self.classes_[codes])
 
     def predict_proba(self, X: Any) -> Array:
         """Probability of each class in ``classes_``, shape (n, n_clusters_); rows sum to one."""
-        scores = self._scores(X)
-        return np.asarray(torch.softmax(self._classifier.sharpness * scores, dim=1).cpu().numpy())
+        check_is_fitted(self)
+        sharpness = self._classifier.sharpness
+        return np.concatenate([torch.softmax(sharpness * scores, dim=1).cpu().numpy() for scores in self._scores(X)])
 
     def transform(self, X: Any) -> Array:
         """Learned features, shape (n, D), of norm one on average."""
-        return np.asarray(self._features(X).cpu().numpy())
+        return np.concatenate([Phi.cpu().numpy() for Phi in self._features(X)])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of known labels that are predicted; rows with unknown labels do not count.
 
         After a fit without labels clusters have no names: they are matched to the classes one to one first.
         """
-        known = ~checks.is_unknown(checks.as_labels(y, n=len(X)))
+        predicted = self.predict(X)
+        known = ~checks.is_unknown(checks.as_labels(y, n=len(predicted)))
         if not known.any():
             raise InvalidInputError("There is no labeled row to score.")
-        truth, predicted = np.asarray(y)[known], self.predict(X)[known]
+        truth, predicted = np.asarray(y)[known], predicted[known]
         if not self._named:
             if sample_weight is not None:
                 raise InvalidInputError("sample_weight is not supported where clusters are matched to classes.")
@@ -353,13 +476,17 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         return self
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the fitted model to one file, without the data's features.
+        """Save the fitted model to one file, without the data's features; of a stream with the points that are kept.
 
         A module, transformer or callable of the user stays outside; `load` wants it again.
         """
         check_is_fitted(self)
         arrays = {name: getattr(self, name) for name in SAVED_ARRAYS if hasattr(self, name)}
         facts = {name: getattr(self, name) for name in SAVED_FACTS if hasattr(self, name)}
+        stream: Kept | None = getattr(self, "_stream", None)
+        if stream is not None:
+            arrays |= stream.arrays()
+            facts |= {"stream": stream.plain(), "_made_at": self._made_at, "_seed": self._seed}
         ModelFile(self.get_params(deep=False), self.network_, self._classifier, arrays, facts).write(path)
 
     @classmethod
@@ -380,8 +507,12 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         model = cls(**params)
         if network is not None:
             model.set_params(network=network)
-        for name, value in {**file.arrays, **file.facts}.items():
-            setattr(model, name, value)
+        facts = dict(file.facts)
+        if "stream" in facts:
+            model._stream = Kept.restored(file.arrays, facts.pop("stream"))
+        for name, value in {**file.arrays, **facts}.items():
+            if not name.startswith("stream_"):
+                setattr(model, name, value)
         if hasattr(model, "feature_names_in_"):
             model.feature_names_in_ = model.feature_names_in_.astype(object)
         model.network_ = file.network.to(torch.device(model.device))
@@ -426,7 +557,12 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         return read_settings(validation_set=self.validation, **options)
 
     def _read(self, X: Any, *, reset: bool) -> Any:
-        """Check the data; images are checked by the network."""
+        """Check the data; images are checked by the network, rows of a source when they are read."""
+        source = as_source(X)
+        if source is not None and source.ndim == 2:
+            self._read(source.take(np.arange(min(2, len(source)))), reset=reset)
+            return source
+        X = X if source is None else source
         if is_image_array(X):
             if reset:
                 for name in ("n_features_in_", "feature_names_in_"):
@@ -441,14 +577,17 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             X = X.detach().cpu().numpy()
         return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=2 if reset else 1)
 
-    def _features(self, X: Any) -> Tensor:
+    def _features(self, X: Any) -> Iterator[Tensor]:
+        """Features of some rows at a time."""
         check_is_fitted(self)
-        data = self.network_.prepare(self._read(X, reset=False), channels=self.channels)
-        return scaled_features(self.network_, data, self._norm)
+        blocks = stream_blocks(X) if isinstance(X, IterableDataset) else read_blocks(self._read(X, reset=False))
+        for block in blocks:
+            part = self._read(block, reset=False) if isinstance(X, IterableDataset) else block
+            yield scaled_features(self.network_, self.network_.prepare(part, channels=self.channels), self._norm)
 
-    def _scores(self, X: Any) -> Tensor:
-        Phi = self._features(X)
-        return self._classifier.scores(Phi)
+    def _scores(self, X: Any) -> Iterator[Tensor]:
+        for Phi in self._features(X):
+            yield self._classifier.scores(Phi)
 
     def _validation_set(self, network: Network, knowledge: Knowledge) -> tuple[Tensor, npt.NDArray[np.int64]] | None:
         if not isinstance(self.validation, tuple | list):
@@ -462,7 +601,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         if strange or not known.any():
             what = f"the label {strange[0]!r}, which names no class of y" if strange else "no label"
             raise InvalidInputError(f"validation holds {what}.")
-        data = network.prepare(X, channels=self.channels)
+        data = prepare(network, X, channels=self.channels)
         return data[torch.from_numpy(known)], np.array([code_of[name] for name in labels[known].tolist()])
 
     def _take(self, fitted: Fitted, choices: Choices, rng: np.random.RandomState) -> None:
@@ -490,6 +629,4 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
 
 def copy_module(spec: NetworkSpec) -> NetworkSpec:
     """Copy a module, so that a fit leaves the parameter of the estimator as it was."""
-    import copy  # noqa: PLC0415
-
     return copy.deepcopy(spec) if isinstance(spec, torch.nn.Module) else spec

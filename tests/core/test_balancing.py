@@ -392,3 +392,33 @@ def test_more_bad_input_is_named(change, message):
     arguments = {"A": random_cost(6), "size": (3, 3), **change}
     with pytest.raises(InvalidInputError, match=message):
         balance(arguments.pop("A"), **arguments)
+
+
+@pytest.mark.parametrize("options", [{}, {"cap": 1.0}, {"symmetric": True}])
+@pytest.mark.parametrize("n", [60, 1500])  # one block of rows, and several
+def test_symmetric_product_of_an_operator(n, options):
+    factors = decompose(gaussian(n, 4)).cost(0.1)
+    M = balance(factors, size=(n // 10, n // 2), known=some_labels(n, 3, 9), **options).M
+    X = gaussian(n, 3, seed=2)
+    dense = M.dense()
+    torch.testing.assert_close(M.symmetric_product(X), (dense + dense.T) @ X / 2, rtol=1e-9, atol=1e-9)
+
+
+def test_symmetric_product_leaves_out_rows_that_known_ones_fill():
+    labels = torch.arange(40) % 4
+    labels[labels > 0] = 1  # a class of ten, all of whose members are known, and one of thirty
+    known = label_entries(labels, torch.arange(40))
+    M = balance(decompose(gaussian(40, 3)).cost(0.1), size=(10, 30), known=known).M
+    X = gaussian(40, 2, seed=1)
+    dense = M.dense()
+    torch.testing.assert_close(M.symmetric_product(X), (dense + dense.T) @ X / 2)
+
+
+def test_dense_cost_is_symmetric_in_tiles_and_equals_its_rows():
+    for lam, D in ((0.1, 5), (1e-6, 700)):  # more points than a tile, with and without a constant part
+        A = decompose(gaussian(700, D)).cost(lam)
+        dense = A.dense()
+        assert torch.equal(dense, dense.T)
+        torch.testing.assert_close(dense, A.rows(0, 700))
+        assert A.dense(torch.float32).dtype == torch.float32
+        assert torch.equal(A.dense(torch.float32), dense.to(torch.float32))

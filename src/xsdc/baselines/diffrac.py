@@ -151,6 +151,7 @@ class DIFFRAC(Baseline):
             landmarks=choose_landmarks(knowledge, rng),
             ridge=self.ridge,
             entropy=self.entropy,
+            way=None,
             bounds=bounds,
             choices=choices,
             rng=rng,

@@ -50,6 +50,14 @@ class BalancedOperator:
         i, j = both_orders(self.known.ones)
         return out.add_(X).index_add_(0, i, X[j])
 
+    def symmetric_product(self, X: Tensor) -> Tensor:
+        """``(M + M^T) X / 2``; without a cap in one pass over half of the kernel."""
+        if self.cap is not None:
+            return (self @ X + self.T @ X) / 2
+        out = self.gibbs.symmetric_product(self.log_u, self.log_v, X)
+        i, j = both_orders(self.known.ones)
+        return out.add_(X).index_add_(0, i, X[j])
+
     def dense(self) -> Tensor:
         """The whole matrix."""
         M = torch.empty(self.shape, dtype=self.gibbs.dtype, device=self.log_u.device)

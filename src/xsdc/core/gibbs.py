@@ -43,6 +43,9 @@ class Gibbs(Protocol):
     def blocks(self, f: Tensor, g: Tensor) -> Iterator[tuple[slice, Tensor]]:
         """Row blocks of E, known entries zero; a block is overwritten by the next."""
 
+    def symmetric_product(self, f: Tensor, g: Tensor, X: Tensor) -> Tensor:
+        """``(E + E^T) X / 2``, known entries zero."""
+
 
 class _Blocked(ABC):
     """Sums over row blocks; ``_fill`` writes the exponents of one block."""
@@ -83,6 +86,14 @@ class _Blocked(ABC):
         """Row blocks of E, known entries zero; a block is overwritten by the next."""
         for rows, out in self._exponents(f, g):
             yield rows, out.exp_()
+
+    def symmetric_product(self, f: Tensor, g: Tensor, X: Tensor) -> Tensor:
+        """``(E + E^T) X / 2``, known entries zero."""
+        Z, out = X.to(self.dtype), torch.zeros(self.n, X.shape[1], dtype=self.dtype, device=self.device)
+        for rows, E in self.blocks(f, g):
+            out[rows] += E @ Z
+            out += E.T @ Z[rows]
+        return (out / 2).to(X.dtype)
 
     def capped_row_sums(self, f: Tensor, g: Tensor, cap: float) -> tuple[Tensor, Tensor]:
         """Logarithm of the sum of the entries below the cap, and number of those at or above it, by row."""
@@ -237,6 +248,24 @@ class FactoredGibbs(_Blocked):
         if bool(weights.isfinite().all()) and self._in_range(sums):
             return sums.log() - half
         return self._stable_row_sums(g)
+
+    def symmetric_product(self, f: Tensor, g: Tensor, X: Tensor) -> Tensor:
+        """``(E + E^T) X / 2`` in one pass over half of the kernel.
+
+        With ``h = (f + g) / 2`` and ``a = (f - g) / 2``, ``E_ij = exp(a_i) exp(-Q_ij + h_i + h_j) exp(-a_j)``, and the
+        matrix in the middle is symmetric.
+        """
+        full = f.isfinite() & g.isfinite()  # an emptied row has no entry left
+        a = finite(f - g) / 2
+        left, right = (torch.where(full, x.exp(), 0.0).to(self.dtype)[:, None] for x in (a, -a))
+        m = X.shape[1]
+        Z = torch.cat([right * X.to(self.dtype), left * X.to(self.dtype)], 1)
+        out = torch.zeros_like(Z)
+        for rows, E in self._upper_blocks((finite(f) + finite(g)) / 2):
+            inner = rows.stop - rows.start
+            out[rows] += E @ Z[rows.start :]
+            out[rows.stop :] += E[:, inner:].T @ Z[rows]
+        return ((left * out[:, :m] + right * out[:, m:]) / 2).to(X.dtype)
 
     def _upper_blocks(self, h: Tensor) -> Iterator[tuple[slice, Tensor]]:
         """Rows of ``exp(-Q_ij + h_i + h_j)`` from the diagonal on: symmetric, so half of it says all.

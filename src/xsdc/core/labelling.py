@@ -136,12 +136,17 @@ def seeded_scores(Z: Floats, classes: Ints, n_clusters: int, *, rng: np.random.R
     """
     seen = np.unique(classes[classes >= 0])
     if len(seen) == n_clusters:
-        return -np.stack([_nearest(Z, Z[classes == c]) for c in range(n_clusters)], 1)
+        return nearness(Z, [Z[classes == c] for c in range(n_clusters)])
     if not len(seen):
         distances: Floats = KMeans(n_clusters, n_init=10, random_state=rng).fit_transform(Z)
         return -distances
     centres = _seeded_centres(Z, classes, n_clusters, rng=rng)
     return -np.stack([np.linalg.norm(Z - centre, axis=1) for centre in centres], 1)
+
+
+def nearness(Z: Floats, references: Sequence[Floats]) -> Floats:
+    """Minus the distance of each point to the nearest of each set of others, shape (n, number of sets)."""
+    return -np.stack([_nearest(Z, reference) for reference in references], 1)
 
 
 def suggest_number(eigenvalues: Tensor, sizes: ClassSizes) -> int:
@@ -180,6 +185,29 @@ def _nearest(Z: Floats, reference: Floats) -> Floats:
         block = Z[start : start + step]
         out[start : start + step] = ((block**2).sum(1)[:, None] - 2 * block @ reference.T + squares).min(1)
     return np.sqrt(np.maximum(out, 0))
+
+
+def settled_scores(Z: Floats, codes: Ints, n_clusters: int) -> Floats:
+    """Minus the distance of each point to each centre, where k-means ends that starts from a grouping.
+
+    Parameters
+    ----------
+    Z : array, shape (n, d)
+        Points.
+    codes : array of int, shape (n,)
+        Where to start.
+    n_clusters : int
+        Number of groups; one that ``codes`` leaves empty starts at a point far from the others.
+    """
+    centres = np.empty((n_clusters, Z.shape[1]))
+    present = np.unique(codes)
+    for c in present:
+        centres[c] = Z[codes == c].mean(0)
+    for c in np.setdiff1d(np.arange(n_clusters), present):
+        far = nearness(Z, [centres[present]])[:, 0].argmin()
+        centres[c], present = Z[far], np.append(present, c)
+    distances: Floats = KMeans(n_clusters, init=centres, n_init=1).fit_transform(Z)
+    return -distances
 
 
 def _seeded_centres(Z: Floats, classes: Ints, k: int, *, rng: np.random.RandomState) -> Floats:

@@ -78,6 +78,10 @@ class CostFactors:
         """Number of points."""
         return self.B.shape[0]
 
+    def to(self, dtype: torch.dtype) -> CostFactors:
+        """Round the factors."""
+        return CostFactors(self.alpha, self.B.to(dtype), self.w.to(dtype))
+
     def __matmul__(self, X: Tensor, /) -> Tensor:
         low_rank = self.B @ (self.w[:, None] * (self.B.T @ X))
         return low_rank + self.alpha * center(X) if self.alpha else low_rank

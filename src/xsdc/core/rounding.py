@@ -6,6 +6,7 @@ hand, the nearest labeled neighbours in feature space decide instead (Algorithms
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from scipy.optimize import linear_sum_assignment
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, lobpcg
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
@@ -28,6 +29,8 @@ from xsdc.errors import InvalidInputError
 SMALL = 500  # points up to which a full eigendecomposition is quicker than Lanczos
 MOST_RESTARTS = 300  # of Lanczos, before a rough answer is taken
 ROUGHLY = 1e-3
+SPARE = 4  # columns beyond those asked for, which speed up the iteration on blocks
+MOST_PASSES = 40
 BLOCK_ENTRIES = 1 << 22
 
 RandomState = int | np.random.RandomState | None
@@ -95,7 +98,7 @@ def spectral_clustering(M: Tensor | BalancedOperator, n_clusters: int, *, random
 
 
 def spectral_embedding(
-    M: Tensor | BalancedOperator, n_clusters: int, *, random_state: RandomState = None
+    M: Tensor | BalancedOperator, n_clusters: int, *, random_state: RandomState = None, guess: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
     """Place the points of a similarity matrix so that clusters lie together: the first half of spectral clustering.
 
@@ -103,6 +106,8 @@ def spectral_embedding(
     ----------
     M, n_clusters, random_state
         As for :func:`spectral_clustering`.
+    guess : Tensor of int, shape (n,), optional
+        Clusters that may be near the right ones; the iteration for an operator starts from them.
 
     Returns
     -------
@@ -118,12 +123,16 @@ def spectral_embedding(
     n = M.shape[0]
     n_clusters = validation.as_count(n_clusters, name="n_clusters", maximum=n)
     one = torch.ones(n, 1, dtype=torch.float64, device=_device(M))
-    degree = symmetric_product(M, one).flatten()
+    degree = (M.symmetric_product(one) if isinstance(M, BalancedOperator) else symmetric_product(M, one)).flatten()
     if bool((degree <= 0).any()):
         alone = (degree <= 0).nonzero().flatten().tolist()
         raise InvalidInputError(f"M must connect every point, if only to itself; {validation.named(alone)} are not.")
     rng = check_random_state(random_state)
-    values, vectors = _leading_eigenvectors(M, degree.rsqrt(), min(n_clusters + 1, n), rng)
+    count = min(n_clusters + 1, n)
+    if isinstance(M, BalancedOperator) and n > SMALL and 5 * (count + SPARE) < n:
+        values, vectors = _by_blocks(M, degree, count, guess, rng)
+    else:
+        values, vectors = _leading_eigenvectors(M, degree.rsqrt(), count, rng)
     embedding = vectors[:, :n_clusters]
     return values, embedding / embedding.norm(dim=1, keepdim=True).clamp(min=torch.finfo(torch.float64).tiny)
 
@@ -233,11 +242,41 @@ def _leading_eigenvectors(
     vectors_kept = min(n, 4 * count + 20)  # a fifth fewer products than by default
     start = rng.uniform(-1, 1, n)
     try:
-        values, vectors = eigsh(operator, k=count, which="LA", v0=start, tol=exactness, ncv=vectors_kept, maxiter=MOST_RESTARTS)
+        values, vectors = eigsh(
+            operator, k=count, which="LA", v0=start, tol=exactness, ncv=vectors_kept, maxiter=MOST_RESTARTS
+        )
     except ArpackNoConvergence:
         values, vectors = eigsh(operator, k=count, which="LA", v0=start, tol=ROUGHLY, ncv=vectors_kept)
     order = np.argsort(-values)
     return torch.from_numpy(values[order]).to(scale), torch.from_numpy(vectors[:, order]).to(scale)
+
+
+def _by_blocks(
+    M: BalancedOperator, degree: Tensor, count: int, guess: Tensor | None, rng: np.random.RandomState
+) -> tuple[Tensor, Tensor]:
+    """Find the same for an operator by LOBPCG: few passes over M, each with many columns.
+
+    A pass computes all entries of M anew, whether it multiplies one column or thirty; Lanczos would make hundreds.
+    """
+    scale = degree.rsqrt()[:, None]
+    start = torch.from_numpy(rng.uniform(-1, 1, (len(degree), count + SPARE)))
+    start[:, 0] = 1.0  # up to the scale, the first eigenvector
+    if guess is not None:
+        groups = torch.nn.functional.one_hot(guess).to(start)[:, : count - 1]
+        start[:, 1 : 1 + groups.shape[1]] = groups
+    start = start.to(degree) * degree.sqrt()[:, None]
+
+    def product(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        X = scale * torch.from_numpy(np.ascontiguousarray(x).reshape(len(degree), -1)).to(degree)
+        result: npt.NDArray[np.float64] = (scale * M.symmetric_product(X)).cpu().numpy()
+        return result.reshape(x.shape)
+
+    operator = LinearOperator((len(degree),) * 2, matvec=product, matmat=product, dtype=np.float64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it says so where the last columns, which are spare, are not exact yet
+        values, vectors = lobpcg(operator, start.cpu().numpy(), largest=True, tol=ROUGHLY, maxiter=MOST_PASSES)
+    order = np.argsort(-values)[:count]
+    return torch.from_numpy(values[order]).to(degree), torch.from_numpy(vectors[:, order]).to(degree)
 
 
 def _device(M: Tensor | BalancedOperator) -> torch.device:

@@ -17,6 +17,7 @@ from xsdc.core.objective import decompose
 from xsdc.fitting.choices import Choices
 from xsdc.fitting.knowledge import Knowledge
 from xsdc.fitting.landmarks import choose_landmarks
+from xsdc.networks.rows import Rows
 
 Ints = npt.NDArray[np.int64]
 MOST_POINTS = 2000
@@ -45,7 +46,7 @@ class Checked:
 
 def calibrate(
     classifier: Classifier,
-    Phi: Tensor,
+    Phi: Tensor | Rows,
     knowledge: Knowledge,
     labelling: Labelling,
     *,
@@ -64,7 +65,7 @@ def calibrate(
     ----------
     classifier : Classifier
         To be calibrated.
-    Phi : Tensor, shape (n, D)
+    Phi : Tensor of shape (n, D), or Rows
         Features of all points.
     knowledge : Knowledge
         What is known of them.
@@ -109,7 +110,7 @@ def calibrate(
 def _blind_scores(
     hidden: Ints,
     classifier: Classifier,
-    Phi: Tensor,
+    Phi: Tensor | Rows,
     knowledge: Knowledge,
     labelling: Labelling,
     *,

@@ -19,9 +19,11 @@ from xsdc.fitting.calibration import Checked, calibrate
 from xsdc.fitting.choices import Choices
 from xsdc.fitting.everyone import Bounds, LabelEveryone
 from xsdc.fitting.knowledge import Knowledge
+from xsdc.fitting.landmarks import MOST_LANDMARKS
+from xsdc.networks.rows import Rows
 
 Ints = npt.NDArray[np.int64]
-MOST_FITTED = 100_000  # points that the classifier is fitted to
+MOST_FITTED, MOST_NUMBERS = 100_000, 1 << 24  # points that the classifier is fitted to, and numbers of their features
 
 
 @dataclass(frozen=True)
@@ -67,15 +69,21 @@ class End:
         nu.
     bounds : Bounds
         Bounds on sizes.
+    n_landmarks : int
+        Points that are labeled by the matrix of all their pairs.
+    way : Candidate, optional
+        The only way to be tried; by default several are, and the best is kept.
     """
 
     ridge: float | Literal["auto"]
     entropy: float | Literal["median"]
     bounds: Bounds
+    n_landmarks: int = MOST_LANDMARKS
+    way: Candidate | None = None
 
     def label(
         self,
-        Phi: Tensor,
+        Phi: Tensor | Rows,
         knowledge: Knowledge,
         *,
         landmarks: Ints,
@@ -89,6 +97,7 @@ class End:
             ridge=self.ridge,
             entropy=self.entropy,
             bounds=self.bounds,
+            way=self.way,
             choices=choices,
             rng=rng,
         )
@@ -96,7 +105,7 @@ class End:
 
     def classify(
         self,
-        Phi: Tensor,
+        Phi: Tensor | Rows,
         knowledge: Knowledge,
         labelling: Labelling,
         *,
@@ -106,7 +115,7 @@ class End:
     ) -> Outcome:
         """Fit a classifier to the labels found, and calibrate it."""
         codes = labelling.codes
-        sample = np.sort(rng.permutation(len(codes))[:MOST_FITTED])
+        sample = np.sort(rng.permutation(len(codes))[: min(MOST_FITTED, MOST_NUMBERS // Phi[:1].shape[1])])
         classifier = fit_classifier(
             decompose(Phi[torch.from_numpy(sample)]),
             torch.from_numpy(codes[sample]),

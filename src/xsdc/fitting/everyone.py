@@ -14,19 +14,33 @@ from xsdc.core.assignment import assign
 from xsdc.core.balancing import balance
 from xsdc.core.constraints import Constraints
 from xsdc.core.judging import Judge, indicators
-from xsdc.core.labelling import Candidate, Labelling, label_points, largest_number, seeded_scores, suggest_number
+from xsdc.core.labelling import (
+    Candidate,
+    Labelling,
+    label_points,
+    largest_number,
+    nearness,
+    seeded_scores,
+    settled_scores,
+    suggest_number,
+)
 from xsdc.core.objective import Spectrum, decompose
 from xsdc.core.refinement import split_and_merge
 from xsdc.core.rounding import spectral_embedding
 from xsdc.core.sizes import ClassSizes
-from xsdc.errors import InfeasibleError
+from xsdc.errors import InfeasibleError, InvalidInputError
 from xsdc.fitting.automatic import choose_candidates, describe_sizes, judging_dimension
 from xsdc.fitting.choices import Choices
 from xsdc.fitting.knowledge import Knowledge
+from xsdc.fitting.landmarks import MOST_LANDMARKS
+from xsdc.networks.rows import Rows
 
 Ints = npt.NDArray[np.int64]
 Counts = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 MOST_SUGGESTED = 50
+MOST_COMPARED = 20_000  # points with a class that each of the others is compared to
+MOST_PAIRS = 5e7
+BLOCK = 8192
 REFINED = 3  # groupings that are improved by moving groups
 
 
@@ -68,16 +82,19 @@ class LabelEveryone:
 
     Parameters
     ----------
-    Phi : Tensor, shape (n, D)
+    Phi : Tensor of shape (n, D), or Rows
         Normalised features.
     landmarks : array of int
-        Points of which a matrix of all pairs is formed.
+        Points that are labeled by the matrix of all their pairs. Where there are many it is never formed, and a part of
+        them chooses how.
     ridge : float or "auto"
         lambda of the cost.
     entropy : float or "median"
         nu.
     bounds : Bounds
         Bounds on sizes.
+    way : Candidate or None
+        The only way to be tried, where one is set.
     choices : Choices
         Where choices are written down.
     rng : RandomState
@@ -86,31 +103,37 @@ class LabelEveryone:
 
     def __init__(
         self,
-        Phi: Tensor,
+        Phi: Tensor | Rows,
         *,
         landmarks: Ints,
         ridge: float | Literal["auto"],
         entropy: float | Literal["median"],
         bounds: Bounds,
+        way: Candidate | None,
         choices: Choices,
         rng: np.random.RandomState,
     ) -> None:
         self.Phi, self.landmarks = Phi, landmarks
-        self.ridge, self.entropy, self.bounds = ridge, entropy, bounds
+        self.ridge, self.entropy, self.bounds, self.way = ridge, entropy, bounds, way
         self.choices, self.rng = choices, rng
 
     def label(self, knowledge: Knowledge) -> tuple[Knowledge, Labelling]:
         """Give every point a class; settle the number of classes, where it is open."""
-        spectrum = decompose(self.Phi[torch.from_numpy(self.landmarks)])
+        few = self.landmarks
+        if len(few) > MOST_LANDMARKS:
+            few = few[np.sort(self.rng.permutation(len(few))[:MOST_LANDMARKS])]
+        spectrum = decompose(self.Phi[torch.from_numpy(few)])
         if knowledge.n_clusters is None:
-            knowledge = knowledge.with_clusters(self._suggest_number(spectrum, knowledge))
-        best = self._label_landmarks(spectrum, knowledge)
+            knowledge = knowledge.with_clusters(self._suggest_number(spectrum, knowledge, few))
+        best = self._label_few(spectrum, knowledge, few)
+        if len(few) < len(self.landmarks):
+            best = self._label_many(knowledge, few, best)
         if len(self.landmarks) < knowledge.n:
-            best = replace(best, codes=self._extend(knowledge, best.codes))
+            best = replace(best, codes=self._extend(knowledge, self.landmarks, best.codes))
         return knowledge, best
 
-    def _suggest_number(self, spectrum: Spectrum, knowledge: Knowledge) -> int:
-        constraints = knowledge.constraints.restricted(self.landmarks)
+    def _suggest_number(self, spectrum: Spectrum, knowledge: Knowledge, points: Ints) -> int:
+        constraints = knowledge.constraints.restricted(points)
         known = constraints.entries()
         bound = self.bounds.ways[0]
         way = choose_candidates(spectrum, knowledge, self.ridge, [bound])[0]
@@ -123,13 +146,14 @@ class LabelEveryone:
         self.choices.note("n_clusters", number, why)
         return number
 
-    def _label_landmarks(self, spectrum: Spectrum, knowledge: Knowledge) -> Labelling:
+    def _label_few(self, spectrum: Spectrum, knowledge: Knowledge, points: Ints) -> Labelling:
         k = knowledge.n_clusters or 1
         bounds = self.bounds.for_classes(k)
-        constraints = knowledge.constraints.restricted(self.landmarks)
+        constraints = knowledge.constraints.restricted(points)
         if (constraints.classes >= 0).all():
             return Labelling(constraints.classes, Candidate(1.0, bounds.ways[0]), 0.0, torch.empty(0))
-        candidates = choose_candidates(spectrum, knowledge, self.ridge, bounds.ways)
+        ways = choose_candidates(spectrum, knowledge, self.ridge, bounds.ways)
+        candidates = ways if self.way is None else [self.way]
         judge = make_judge(spectrum, k)
         found, infeasible = [], None
         for way in candidates:
@@ -141,7 +165,7 @@ class LabelEveryone:
                     candidates=[way],
                     judge=judge,
                     nu=self.entropy,
-                    sizes=bounds.counts(len(self.landmarks)),
+                    sizes=bounds.counts(len(points)),
                     rng=self.rng,
                 )
             except InfeasibleError as error:  # one of our own bounds may be too tight for the links given
@@ -178,16 +202,82 @@ class LabelEveryone:
         if len(self.bounds.ways) > 1:
             self.choices.note("cluster_size at the end", describe_sizes(best.candidate.sizes), why)
 
-    def _extend(self, knowledge: Knowledge, codes: Ints) -> Ints:
-        """Give every point the class of the nearest landmark or labeled point; those keep theirs."""
-        k = knowledge.n_clusters or 1
-        anchors = knowledge.constraints.classes.copy()
-        anchors[self.landmarks] = codes
-        present, local = np.unique(anchors[anchors >= 0], return_inverse=True)
-        seeds = np.full(knowledge.n, -1, dtype=np.int64)
-        seeds[anchors >= 0] = local
-        scores = np.full((knowledge.n, k), -np.inf)
-        Z = self.Phi.to("cpu", torch.float64).numpy()
-        scores[:, present] = seeded_scores(Z, seeds, len(present), rng=self.rng)
-        bounds = self.bounds.for_classes(k)
-        return assign(scores, knowledge.constraints, sizes=bounds.counts(knowledge.n))
+    def _label_many(self, knowledge: Knowledge, few: Ints, best: Labelling) -> Labelling:
+        """Label all landmarks in the way that the few have chosen, by an M that is never formed."""
+        k, points = knowledge.n_clusters or 1, self.landmarks
+        constraints = knowledge.constraints.restricted(points)
+        _check_pairs(constraints)
+        guess = self._extend(knowledge, few, best.codes)[points]
+        spectrum = decompose(self.Phi[torch.from_numpy(points)])
+        known = constraints.entries()
+        way = best.candidate
+        size = way.sizes.among(constraints, known)
+        M = balance(spectrum.cost(way.lam).to(torch.float32), size=size, known=known, nu=self.entropy).M
+        start = torch.from_numpy(guess)
+        eigenvalues, Z = spectral_embedding(M, k, random_state=self.rng, guess=start)
+        embedding = Z.cpu().numpy()
+        if (constraints.classes >= 0).any():
+            scores = seeded_scores(embedding, constraints.classes, k, rng=self.rng)
+        else:
+            scores = settled_scores(embedding, guess, k)
+        codes = assign(scores, constraints, sizes=self.bounds.for_classes(k).counts(len(points)))
+        merit = make_judge(spectrum, k).merit(codes)
+        self.choices.note("labels at the end", f"{len(points)} points", "by the matrix of all their pairs")
+        return Labelling(codes, way, merit, eigenvalues)
+
+    def _extend(self, knowledge: Knowledge, points: Ints, codes: Ints) -> Ints:
+        """Give every point the class of the nearest of some points or labeled ones; those keep theirs."""
+        k, n = knowledge.n_clusters or 1, knowledge.n
+        constraints = knowledge.constraints
+        anchors = constraints.classes.copy()
+        anchors[points] = codes
+        reference = self._reference(anchors, points)
+        present = np.unique(anchors[reference])
+        Z = self._numbers(reference)
+        sets = [Z[anchors[reference] == c] for c in present]
+        counts = self.bounds.for_classes(k).counts(n)
+        # Points that something else than their own place decides about are scored for all classes, and then together.
+        tied = np.flatnonzero(_is_tied(constraints)) if counts is None else np.arange(n)
+        scores = np.full((len(tied), k), -np.inf)
+        found: Ints = np.empty(n, dtype=np.int64)
+        for start in range(0, n, BLOCK):
+            block = np.arange(start, min(start + BLOCK, n))
+            near = nearness(self._numbers(block), sets)
+            found[block] = present[near.argmax(1)]
+            first, last = np.searchsorted(tied, [block[0], block[-1] + 1])
+            scores[first:last, present] = near[tied[first:last] - start]
+        found[anchors >= 0] = anchors[anchors >= 0]
+        if len(tied):
+            found[tied] = assign(scores, constraints.restricted(tied), sizes=counts)
+        return found
+
+    def _reference(self, anchors: Ints, points: Ints) -> Ints:
+        """Points whose class is known or found, to which others are compared: all, or the given and some more."""
+        labeled = np.setdiff1d(np.flatnonzero(anchors >= 0), points)
+        most = max(MOST_COMPARED - len(points), 0)
+        if len(labeled) > most:
+            labeled = self.rng.permutation(labeled)[:most]
+        return np.sort(np.concatenate([points, labeled]))
+
+    def _numbers(self, points: Ints) -> npt.NDArray[np.float64]:
+        return self.Phi[torch.from_numpy(points)].to("cpu", torch.float64).numpy()
+
+
+def _is_tied(constraints: Constraints) -> npt.NDArray[np.bool_]:
+    """Tell which points are apart from others, or have no class but are in a group or barred from some class."""
+    group = constraints.group
+    together = np.bincount(group)[group] > 1
+    apart = (np.diff(constraints.apart.indptr) > 0)[group]
+    barred = constraints.group_set[group] > 0
+    tied: npt.NDArray[np.bool_] = apart | ((constraints.classes < 0) & (together | barred))
+    return tied
+
+
+def _check_pairs(constraints: Constraints) -> None:
+    """Refuse an M most of whose entries are known: they are kept in a list."""
+    labeled = int((constraints.classes >= 0).sum())
+    if labeled**2 / 2 > MOST_PAIRS:
+        raise InvalidInputError(
+            f"n_landmarks={constraints.n} takes in {labeled} labeled points, too many for a list of their pairs. Lower"
+            f" it to {MOST_LANDMARKS}, or leave some labels out."
+        )

@@ -11,23 +11,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
 from xsdc.core.balancing import balance
 from xsdc.core.feasibility import check_feasible
-from xsdc.core.labelling import Labelling
+from xsdc.core.labelling import Candidate, Labelling
 from xsdc.core.objective import decompose
 from xsdc.core.sizes import ClassSizes
 from xsdc.fitting.automatic import choose_sizes
 from xsdc.fitting.choices import Choices
 from xsdc.fitting.end import End, Outcome
 from xsdc.fitting.everyone import Bounds, make_judge
-from xsdc.fitting.features import normalised
+from xsdc.fitting.features import features_of_all
 from xsdc.fitting.knowledge import Knowledge
-from xsdc.fitting.landmarks import choose_landmarks
+from xsdc.fitting.landmarks import MOST_LANDMARKS, choose_landmarks
 from xsdc.fitting.settings import ClusterSize, Settings, read_sizes
 from xsdc.fitting.train import hold_out, make_trainer, why_stopped
 from xsdc.networks import Network
+from xsdc.networks.rows import Rows
 
 Ints = npt.NDArray[np.int64]
 CLEARLY = 0.1  # of a margin; the first features are partial to the groups that they themselves have led to
@@ -43,7 +45,7 @@ class Fitted:
         Trained.
     norm : float
         What features are divided by.
-    features : Tensor, shape (n, D)
+    features : Tensor of shape (n, D), or Rows
         Normalised features of the data.
     outcome : Outcome
         Classes and classifier.
@@ -61,13 +63,38 @@ class Fitted:
 
     network: Network
     norm: float
-    features: Tensor
+    features: Tensor | Rows
     outcome: Outcome
     end: End
     cluster_size: ClusterSize
     steps: list[dict[str, Any]]
     stopped: str
     best_iteration: int
+
+    def named_like(self, names: npt.NDArray[Any], before: npt.NDArray[Any]) -> Fitted:
+        """Give clusters that no label names the names under which most of their points went before.
+
+        Parameters
+        ----------
+        names : array, shape (k,)
+            What the classes are called now.
+        before : array, shape (n,)
+            What each point was called before.
+        """
+        outcome = self.outcome
+        first = outcome.knowledge.n_named
+        free = np.arange(first, len(names))
+        table = np.array([[(before[outcome.codes == c] == names[d]).sum() for d in free] for c in free])
+        if not table.size:
+            return self
+        place = np.arange(len(names))
+        place[free] = free[linear_sum_assignment(table, maximize=True)[1]]
+        order = torch.from_numpy(np.argsort(place))
+        classifier = replace(outcome.classifier, W=outcome.classifier.W[:, order], b=outcome.classifier.b[order])
+        checked = outcome.checked and replace(outcome.checked, probabilities=outcome.checked.probabilities[:, order])
+        return replace(
+            self, outcome=replace(outcome, codes=place[outcome.codes], classifier=classifier, checked=checked)
+        )
 
     def equivalence(self, points: Ints) -> Tensor:
         """Estimate M among some points as it was for the labels: the cost balanced under what is known."""
@@ -86,7 +113,7 @@ class Fitted:
         if given is not None:
             given.check(knowledge.constraints, n_classes=n_clusters, names=knowledge.names)
         end = replace(self.end, bounds=Bounds(choose_sizes(knowledge, given, choices)[1], given=given is not None))
-        landmarks = choose_landmarks(knowledge, rng)
+        landmarks = choose_landmarks(knowledge, rng, most=self.end.n_landmarks)
         knowledge, labelling = end.label(self.features, knowledge, landmarks=landmarks, choices=choices, rng=rng)
         none = np.empty(0, dtype=np.int64)
         return end.classify(self.features, knowledge, labelling, held_out=none, choices=choices, rng=rng)
@@ -94,12 +121,13 @@ class Fitted:
 
 def fit_model(
     network: Network,
-    data: Tensor,
+    data: Tensor | Rows,
     knowledge: Knowledge,
     settings: Settings,
     *,
     choices: Choices,
     validation: tuple[Tensor, Ints] | None = None,
+    way: Candidate | None = None,
     rng: np.random.RandomState,
     generator: torch.Generator,
 ) -> Fitted:
@@ -109,7 +137,7 @@ def fit_model(
     ----------
     network : Network
         Trained in place.
-    data : Tensor, shape (n, ...)
+    data : Tensor of shape (n, ...), or Rows
         Prepared data.
     knowledge : Knowledge
         What is known of it.
@@ -119,6 +147,8 @@ def fit_model(
         Where choices are written down.
     validation : pair of Tensor and array of int, optional
         Prepared data and codes of a validation set that the user gave.
+    way : Candidate, optional
+        How to label, where that is not to be chosen.
     rng : RandomState
         Source of randomness for what scikit-learn does.
     generator : torch.Generator
@@ -143,8 +173,9 @@ def fit_model(
         rng=rng,
         generator=generator,
     )
-    end = End(settings.ridge, settings.entropy, Bounds(bounds, given=given is not None))
-    label = partial(end.label, landmarks=choose_landmarks(knowledge, rng), rng=rng)
+    end = End(settings.ridge, settings.entropy, Bounds(bounds, given=given is not None), settings.n_landmarks, way)
+    landmarks = choose_landmarks(knowledge, rng, most=settings.n_landmarks)
+    label = partial(end.label, landmarks=landmarks, rng=rng)
     first_state = copy.deepcopy(network.state_dict())
     trainer.run()
     found = _find(network, data, knowledge, label)
@@ -154,7 +185,8 @@ def fit_model(
         last_state = copy.deepcopy(network.state_dict())
         network.load_state_dict(first_state)
         first = _find(network, data, knowledge, label)
-        if _has_harmed(found, first, choices):
+        judged = landmarks if len(landmarks) <= MOST_LANDMARKS else choose_landmarks(knowledge, rng)
+        if _has_harmed(found, first, judged, choices):
             found, kept = first, 0
         else:
             network.load_state_dict(last_state)
@@ -177,28 +209,28 @@ def fit_model(
 class _Found:
     """Features and the labels found with them."""
 
-    Phi: Tensor
+    Phi: Tensor | Rows
     norm: float
     knowledge: Knowledge
     labelling: Labelling
     choices: Choices
 
 
-def _find(network: Network, data: Tensor, knowledge: Knowledge, label: Callable[..., Any]) -> _Found:
-    Phi, norm = normalised(network.features(data))
+def _find(network: Network, data: Tensor | Rows, knowledge: Knowledge, label: Callable[..., Any]) -> _Found:
+    Phi, norm = features_of_all(network, data)
     choices = Choices()
     knowledge, labelling = label(Phi, knowledge, choices=choices)
     return _Found(Phi, norm, knowledge, labelling, choices)
 
 
-def _has_harmed(trained: _Found, first: _Found, choices: Choices) -> bool:
+def _has_harmed(trained: _Found, first: _Found, points: Ints, choices: Choices) -> bool:
     """Whether groups found after training are clearly worse than those found before.
 
     No label can tell. Both are judged by the first features, which no grouping has shaped, and by their margins alone,
-    which sizes have no say in.
+    which sizes have no say in. The network must be in its first state.
     """
-    judge = make_judge(decompose(first.Phi), len(first.knowledge.names))
-    margin, first_margin = (judge.margin(found.labelling.codes) for found in (trained, first))
+    judge = make_judge(decompose(first.Phi[torch.from_numpy(points)]), len(first.knowledge.names))
+    margin, first_margin = (judge.margin(found.labelling.codes[points]) for found in (trained, first))
     harmed = first_margin > margin + CLEARLY
     why = f"by the first features, groups found with it have margins of {margin:.3f}, without it {first_margin:.3f}"
     choices.note("training kept", not harmed, why)

@@ -77,6 +77,7 @@ def read_knowledge(
     cannot_link: object = None,
     allowed_labels: Mapping[int, Iterable[Any]] | None = None,
     n_clusters: int | None = None,
+    also_named: Iterable[Any] = (),
     point_names: Sequence[object] | None = None,
 ) -> Knowledge:
     """Read labels and constraints about n points.
@@ -93,6 +94,8 @@ def read_knowledge(
         Classes that a point may have.
     n_clusters : int, optional
         Number of classes; by default those that a fact names, and open where none is.
+    also_named : iterable
+        Classes that no label or choice names.
     point_names : sequence, optional
         How points are called where facts contradict each other; their positions by default.
 
@@ -102,7 +105,8 @@ def read_knowledge(
     """
     labels, known = _read_labels(y, n=n)
     choices = _read_choices(allowed_labels)
-    named = _sorted_names([*labels[known].tolist(), *(name for some in choices.values() for name in some)], labels)
+    chosen = (name for some in choices.values() for name in some)
+    named = _sorted_names([*labels[known].tolist(), *chosen, *also_named], labels)
     code_of = {name: code for code, name in enumerate(named.tolist())}
     codes = np.full(n, -1, dtype=np.int64)
     codes[known] = [code_of[name] for name in labels[known].tolist()]

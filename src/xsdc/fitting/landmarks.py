@@ -8,7 +8,7 @@ import numpy.typing as npt
 from xsdc.fitting.knowledge import Knowledge
 
 Ints = npt.NDArray[np.int64]
-MOST_LANDMARKS = 3000
+MOST_LANDMARKS = 3000  # by default, and of those by which a way to label is chosen
 
 
 def choose_landmarks(knowledge: Knowledge, rng: np.random.RandomState, *, most: int = MOST_LANDMARKS) -> Ints:

@@ -21,17 +21,18 @@ from xsdc.fitting.features import normalised, scaled_features
 from xsdc.fitting.knowledge import Knowledge
 from xsdc.fitting.settings import Settings
 from xsdc.networks import Network
+from xsdc.networks.rows import Rows
 from xsdc.training import Batches, Callback, Progress, Trainer
 
 Ints = npt.NDArray[np.int64]
 SAMPLE = 2048  # points by which the ridge is chosen
 SCORED = 5000  # labeled points that take part in a score
-HELD_OUT = 0.2
+HELD_OUT, MOST_HELD_OUT = 0.2, 20_000
 
 
 def make_trainer(
     network: Network,
-    data: Tensor,
+    data: Tensor | Rows,
     knowledge: Knowledge,
     settings: Settings,
     *,
@@ -48,7 +49,7 @@ def make_trainer(
     ----------
     network : Network
         To be trained in place.
-    data : Tensor, shape (n, ...)
+    data : Tensor of shape (n, ...), or Rows
         Prepared data.
     knowledge : Knowledge
         What training may know.
@@ -140,7 +141,7 @@ def hold_out(knowledge: Knowledge, settings: Settings, choices: Choices, rng: np
                 f"fewer than {ENOUGH_TO_HOLD_OUT} labels or fewer than ten of a class: all of them train",
             )
             return none
-        share = HELD_OUT
+        share = min(HELD_OUT, MOST_HELD_OUT / len(labeled))
         choices.note("validation", share, f"{len(labeled)} labels suffice to hold some out of training")
     size = round(float(share) * len(labeled))
     if size < 1 or len(labeled) - size < max(2, len(counts)):

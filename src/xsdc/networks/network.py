@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from xsdc.errors import InvalidInputError
 from xsdc.networks.images import as_images
+from xsdc.networks.rows import Rows
 from xsdc.validation import as_count, as_features
 
 
@@ -70,14 +71,15 @@ class Network(nn.Module, ABC):
             )
         return data.to(self.device)
 
-    def features(self, batch: Tensor, *, batch_size: int = 4096) -> Tensor:
+    def features(self, data: Tensor | Rows, *, batch_size: int = 4096) -> Tensor:
         """Map prepared data to features (n, D) for use: in evaluation mode, without gradients, in parts."""
         as_count(batch_size, name="batch_size")
         modes = [(module, module.training) for module in self.modules()]  # a user may have frozen some
         self.eval()
         try:
             with torch.no_grad():
-                return torch.cat([self(part) for part in torch.split(batch, batch_size)])
+                parts = [self(data[start : start + batch_size]) for start in range(0, max(len(data), 1), batch_size)]
+                return torch.cat(parts)
         finally:
             for module, mode in modes:
                 module.training = mode

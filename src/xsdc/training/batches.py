@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+MANY = 100_000
 Augment = Callable[[Tensor, torch.Generator], Tensor]
 
 
@@ -66,4 +67,14 @@ def _some(points: Tensor, size: int, generator: torch.Generator, weights: Tensor
         # The largest of w^(1/uniform), in logarithms: drawing by weight without replacement, for any number of points.
         keys = torch.rand(len(points), generator=generator, dtype=torch.float64).log() / weights[points]
         return points[keys.topk(size).indices]
+    if len(points) > MANY and size < len(points) // 100:  # a permutation of them all would take longer than the step
+        chosen = torch.empty(0, dtype=torch.int64)
+        while len(chosen) < size:
+            more = torch.randint(len(points), (size - len(chosen),), generator=generator)
+            chosen = torch.cat([chosen, more])
+            first = torch.ones(len(chosen), dtype=torch.bool)
+            order = chosen.argsort(stable=True)
+            first[order[1:]] = chosen[order[1:]] != chosen[order[:-1]]
+            chosen = chosen[first]  # those that came before stay, in the order drawn
+        return points[chosen]
     return points[torch.randperm(len(points), generator=generator)[:size]]

@@ -20,10 +20,12 @@ from xsdc.core.sizes import ClassSizes
 from xsdc.errors import DivergedError, InvalidInputError, NotConvergedWarning
 from xsdc.labelers import Labeler, WholeData
 from xsdc.networks import Network, SphereStep, group_parameters, make_steps, normalize_features
+from xsdc.networks.rows import Rows
 from xsdc.training.batches import Augment, Batches
 from xsdc.training.callbacks import Callback
 from xsdc.training.step import batch_features, batch_objective
 
+FINGERPRINTED = 1000  # rows that tell data on disk from other data
 Score = Callable[[Network, float], float]
 ChooseRidge = Callable[[Network], float]
 
@@ -86,7 +88,7 @@ class Trainer:
     ----------
     network : Network
         Trained in place.
-    data : Tensor, shape (n, ...)
+    data : Tensor of shape (n, ...), or Rows
         Prepared inputs.
     constraints : Constraints
         What is known of the points.
@@ -115,7 +117,7 @@ class Trainer:
     def __init__(
         self,
         network: Network,
-        data: Tensor,
+        data: Tensor | Rows,
         *,
         constraints: Constraints,
         batches: Batches,
@@ -316,7 +318,8 @@ class Trainer:
         shown = kind.__qualname__ if kind.__repr__ is object.__repr__ else repr(self.labeler)
         sizes = (batches.labeled_size, batches.unlabeled_size, batches.copies, self.n_clusters)
         digest = hashlib.sha256(repr((astuple(self.plan), sizes, shown)).encode())
-        tensors = [self.data, self.generator.get_state(), batches.labeled, batches.unlabeled]
+        spread = slice(None, None, 1 if isinstance(self.data, Tensor) else max(1, len(self.data) // FINGERPRINTED))
+        tensors = [self.data[spread], self.generator.get_state(), batches.labeled, batches.unlabeled]
         tensors += self._first_state.values()
         arrays = [facts.group, facts.classes, facts.allowed, facts.group_set, facts.apart.indices, facts.apart.indptr]
         arrays += [tensor.detach().cpu().numpy() for tensor in tensors] + [self.sizes.minimum, self.sizes.maximum]

@@ -14,11 +14,12 @@ from xsdc.core.sizes import ClassSizes
 from xsdc.errors import DivergedError
 from xsdc.labelers import BatchProblem, Labeler
 from xsdc.networks import Network, normalize_features
+from xsdc.networks.rows import Rows
 from xsdc.training.batches import Augment, Batch
 
 
 def batch_features(
-    network: Network, data: Tensor, batch: Batch, *, augment: Augment | None, generator: torch.Generator
+    network: Network, data: Tensor | Rows, batch: Batch, *, augment: Augment | None, generator: torch.Generator
 ) -> Tensor:
     """Features of a batch with gradients, the labeled and the unlabeled part each on its own scale."""
     inputs = [data[batch.labeled], data[batch.unlabeled]]

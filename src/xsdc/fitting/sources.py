@@ -1,0 +1,255 @@
+"""Data of any size: arrays on disk, torch datasets and streams, of which only some rows are in memory at a time."""
+
+from __future__ import annotations
+
+import tempfile
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+from torch.utils.data import Dataset, IterableDataset
+
+from xsdc.errors import InvalidInputError
+from xsdc.networks import Network
+from xsdc.validation import named
+
+Array = npt.NDArray[Any]
+Ints = npt.NDArray[np.int64]
+BLOCK = 8192  # rows that are read at a time
+LOOKED_AT = 20_000  # rows by which a network is made
+LARGE = 1 << 27  # numbers of an array from which on it is not copied as a whole
+
+
+class Source(ABC):
+    """Rows as the user has them, by position.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Number of rows, then the shape of each.
+    labels : list or None
+        Labels that came with the rows, where there were any.
+    """
+
+    shape: tuple[int, ...]
+    labels: list[Any] | None = None
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes, that of the rows among them."""
+        return len(self.shape)
+
+    @abstractmethod
+    def _read(self, rows: Ints) -> Array:
+        """Read rows in ascending order of position."""
+
+    def take(self, rows: Ints) -> Array:
+        """Read some rows, in the order asked for; positions may come twice."""
+        distinct, place = np.unique(rows, return_inverse=True)  # a file is read from its beginning to its end
+        found = self._read(distinct)
+        if found.dtype.kind not in "biuf":
+            raise InvalidInputError(f"X must hold numbers; row {distinct[0]} holds {found.dtype}.")
+        if found.shape[1:] != self.shape[1:]:
+            raise InvalidInputError(
+                f"All rows of X must have the shape of the first, {self.shape[1:]}; among rows"
+                f" {named(distinct.tolist())} some have {found.shape[1:]}."
+            )
+        if found.dtype.kind == "f":
+            wrong = ~np.isfinite(found.reshape(len(found), -1)).all(1)
+            if wrong.any():
+                raise InvalidInputError(
+                    f"X must be finite; NaN or infinity in row(s) {named(distinct[wrong].tolist())}."
+                )
+        return found[place]
+
+    def blocks(self, size: int = BLOCK) -> Iterator[Array]:
+        """Read all rows, some at a time."""
+        for start in range(0, len(self), size):
+            yield self.take(np.arange(start, min(start + size, len(self))))
+
+
+class ArraySource(Source):
+    """An array in memory or mapped from a file."""
+
+    def __init__(self, array: Array, *, labels: list[Any] | None = None) -> None:
+        self.array, self.shape, self.labels = array, array.shape, labels
+
+    def _read(self, rows: Ints) -> Array:
+        first, last = int(rows[0]), int(rows[-1])
+        together = last - first + 1 == len(rows)
+        return np.array(self.array[first : last + 1] if together else self.array[rows])
+
+
+class DatasetSource(Source):
+    """A torch dataset with random access; an item is a row, or begins with one and goes on with its label."""
+
+    def __init__(self, dataset: Dataset[Any]) -> None:
+        self.dataset = dataset
+        n = len(dataset)  # type: ignore[arg-type]
+        if not n:
+            raise InvalidInputError("X must hold at least one row; the dataset is empty.")
+        first = dataset[0]
+        self.shape = (n, *_as_row(first).shape)
+        given = getattr(dataset, "labels", getattr(dataset, "targets", None))
+        if given is not None:
+            self.labels = _as_list(given)
+        elif _has_label(first):
+            self.labels = [_label_of(dataset[i]) for i in range(n)]
+
+    def _read(self, rows: Ints) -> Array:
+        several = getattr(self.dataset, "__getitems__", None)
+        items = several(rows.tolist()) if several else [self.dataset[int(i)] for i in rows]
+        return _stacked(items)
+
+
+def as_source(X: object) -> Source | None:
+    """Take data that should not be copied into memory as a whole; None for all else."""
+    if isinstance(X, Source):
+        return X
+    if isinstance(X, IterableDataset):
+        return spool(X)
+    if isinstance(X, Dataset):
+        return DatasetSource(X)
+    if isinstance(X, np.memmap) or (isinstance(X, np.ndarray) and X.size > LARGE):
+        if X.ndim < 2:
+            raise InvalidInputError(f"X must be vectors (n, d) or images; the array has shape {X.shape}.")
+        return ArraySource(X)
+    return None
+
+
+def first_look(X: Any) -> Any:
+    """Rows by which a network is made: all, or some spread over the data."""
+    n = len(X)
+    if n <= LOOKED_AT:
+        return X.take(np.arange(n)) if isinstance(X, Source) else X
+    spread = np.linspace(0, n - 1, LOOKED_AT).round().astype(np.int64)
+    return X.take(spread) if isinstance(X, Source) else X[spread]
+
+
+def prepare(network: Network, X: Any, *, channels: str | None) -> Tensor | PreparedRows:
+    """Bring data into the form that a network takes; rows of a source when they are asked for."""
+    return PreparedRows(X, network, channels) if isinstance(X, Source) else network.prepare(X, channels=channels)
+
+
+def read_blocks(X: Any) -> Iterator[Any]:
+    """Read data some rows at a time."""
+    if isinstance(X, Source):
+        yield from X.blocks()
+        return
+    for start in range(0, max(len(X), 1), BLOCK):
+        yield X[start : start + BLOCK]
+
+
+def stream_blocks(X: Iterable[Any]) -> Iterator[Array]:
+    """Gather the rows of a stream in blocks."""
+    for items in _several(X):
+        yield _stacked(items)
+
+
+def _several(X: Iterable[Any]) -> Iterator[list[Any]]:
+    items: list[Any] = []
+    for item in X:
+        items.append(item)
+        if len(items) == BLOCK:
+            yield items
+            items = []
+    if items:
+        yield items
+
+
+def spool(X: Iterable[Any]) -> ArraySource:
+    """Write a stream to a file, block by block, and map it; the file goes when nobody holds the source any more."""
+    folder = tempfile.TemporaryDirectory(prefix="xsdc-")
+    try:
+        mapped, labels = _written(X, Path(folder.name) / "rows")
+    except BaseException:
+        folder.cleanup()
+        raise
+    source = ArraySource(mapped, labels=labels if any(x is not None for x in labels) else None)
+    weakref.finalize(source, folder.cleanup)
+    return source
+
+
+def _written(X: Iterable[Any], path: Path) -> tuple[Array, list[Any]]:
+    shape: tuple[int, ...] = ()
+    dtype: np.dtype[Any] | None = None
+    labels: list[Any] = []
+    with path.open("wb") as file:
+        for items in _several(X):
+            block = _stacked(items)
+            if dtype is None:
+                dtype, shape = block.dtype, block.shape[1:]
+            if block.shape[1:] != shape:
+                raise InvalidInputError(f"All rows of X must have one shape; after {shape} came {block.shape[1:]}.")
+            block.astype(dtype, casting="same_kind", copy=False).tofile(file)
+            labels += [_label_of(item) if _has_label(item) else None for item in items]
+    if dtype is None:
+        raise InvalidInputError("X must hold at least one row; the stream is empty.")
+    return np.memmap(path, dtype=dtype, mode="r", shape=(len(labels), *shape)), labels
+
+
+@dataclass(frozen=True)
+class PreparedRows:
+    """Rows of a source in the form that a network takes, made when they are asked for.
+
+    Attributes
+    ----------
+    source : Source
+        Rows as they are.
+    network : Network
+        Knows the form.
+    channels : {None, "first", "last"}
+        The channel axis of images, where it cannot be told from the shape.
+    """
+
+    source: Source
+    network: Network
+    channels: str | None
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def __getitem__(self, index: Tensor | slice) -> Tensor:
+        rows = np.arange(*index.indices(len(self))) if isinstance(index, slice) else index.cpu().numpy()
+        if not len(rows):
+            return torch.empty(0, *self.network.input_shape, dtype=self.network.dtype, device=self.network.device)
+        return self.network.prepare(self.source.take(rows), channels=self.channels)
+
+
+def _stacked(items: Sequence[Any]) -> Array:
+    rows = [_as_row(item) for item in items]
+    try:
+        return np.stack(rows)
+    except ValueError as error:
+        shapes = sorted({row.shape for row in rows})
+        raise InvalidInputError(f"All rows of X must have one shape; there are {shapes[0]} and {shapes[1]}.") from error
+
+
+def _as_row(item: Any) -> Array:
+    row = item[0] if _has_label(item) else item
+    return row.detach().cpu().numpy() if isinstance(row, Tensor) else np.asarray(row)
+
+
+def _has_label(item: Any) -> bool:
+    return isinstance(item, tuple) and len(item) == 2
+
+
+def _label_of(item: Any) -> Any:
+    label = item[1]
+    return label.item() if isinstance(label, Tensor | np.generic) else label
+
+
+def _as_list(labels: Any) -> list[Any]:
+    if isinstance(labels, Tensor | np.ndarray):
+        return list(labels.tolist())
+    return list(labels)

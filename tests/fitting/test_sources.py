@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from sklearn.metrics import adjusted_rand_score
+from torch.utils.data import Dataset, IterableDataset, TensorDataset
+
+from tests.problems import blobs
+from xsdc import XSDC
+from xsdc.errors import InvalidInputError
+from xsdc.fitting import calibration, end, everyone, features, sources, train
+from xsdc.fitting.sources import ArraySource, DatasetSource, as_source, spool
+
+OPTIONS = {"max_iter": 3, "random_state": 0}
+
+
+class Listed(Dataset):
+    """Rows of an array, by position."""
+
+    def __init__(self, items: list) -> None:
+        self.items = items
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, i: int) -> object:
+        return self.items[i]
+
+
+class Stream(IterableDataset):
+    """The same, from the first to the last."""
+
+    def __init__(self, items: list) -> None:
+        self.items = items
+
+    def __iter__(self):
+        return iter(self.items)
+
+
+@pytest.fixture
+def groups() -> tuple[np.ndarray, np.ndarray]:
+    X, y = blobs(240, 3, D=4, spread=2.0)
+    return X.numpy(), np.where(np.arange(240) % 8 == 0, y.numpy(), -1)
+
+
+def on_disk(X: np.ndarray, folder: Path) -> np.memmap:
+    np.save(folder / "X.npy", X)
+    return np.load(folder / "X.npy", mmap_mode="r")
+
+
+def same(one: XSDC, other: XSDC, X: np.ndarray) -> bool:
+    return np.array_equal(one.labels_, other.labels_) and np.array_equal(one.predict_proba(X), other.predict_proba(X))
+
+
+class TestTheSameAsAnArray:
+    def test_memory_map(self, groups, tmp_path):
+        X, y = groups
+        model = XSDC(**OPTIONS).fit(X, y)
+        assert same(XSDC(**OPTIONS).fit(on_disk(X, tmp_path), y), model, X)
+        assert np.array_equal(model.predict(on_disk(X, tmp_path)), model.predict(X))
+        assert np.array_equal(model.transform(on_disk(X, tmp_path)), model.transform(X))
+
+    def test_images_on_disk(self, tmp_path):
+        rng = np.random.default_rng(0)
+        y = np.arange(60) % 3
+        X = (rng.integers(0, 60, (60, 8, 8)) + 60 * y[:, None, None]).astype(np.uint8)
+        given = np.where(np.arange(60) < 12, y, -1)
+        model = XSDC(**OPTIONS).fit(X, given)
+        assert same(XSDC(**OPTIONS).fit(on_disk(X, tmp_path), given), model, X)
+
+    @pytest.mark.parametrize("kind", [Listed, Stream])
+    def test_dataset_of_rows(self, groups, kind):
+        X, y = groups
+        model = XSDC(**OPTIONS).fit(X, y)
+        other = XSDC(**OPTIONS).fit(kind(list(torch.from_numpy(X))), y)
+        assert same(other, model, X)
+        assert np.array_equal(other.predict_proba(kind(list(X))), model.predict_proba(X))
+
+    @pytest.mark.parametrize("kind", [Listed, Stream])
+    def test_dataset_of_rows_with_labels(self, groups, kind):
+        X, y = groups
+        pairs = [(row, None if label < 0 else int(label)) for row, label in zip(X, y, strict=True)]
+        assert same(XSDC(**OPTIONS).fit(kind(pairs)), XSDC(**OPTIONS).fit(X, y), X)
+
+    def test_torch_own_dataset_and_given_labels_before_its_own(self, groups):
+        X, y = groups
+        wrong = TensorDataset(torch.from_numpy(X), torch.zeros(len(X), dtype=torch.int64))
+        assert same(XSDC(**OPTIONS).fit(wrong, y), XSDC(**OPTIONS).fit(X, y), X)
+
+    def test_features_that_are_not_kept(self, groups, monkeypatch):
+        X, y = groups
+        model = XSDC(**OPTIONS).fit(X, y)
+        monkeypatch.setattr(features, "HELD", 0)
+        monkeypatch.setattr(features, "SCALED_BY", len(X))
+        lazy = XSDC(**OPTIONS).fit(X, y)
+        assert np.array_equal(lazy.labels_, model.labels_)
+        np.testing.assert_allclose(lazy.predict_proba(X), model.predict_proba(X), atol=1e-9)
+        np.testing.assert_allclose(lazy.equivalence([0, 5, 9]), model.equivalence([0, 5, 9]), atol=1e-6)
+
+
+class TestBounds:
+    def test_only_some_rows_are_asked_for_at_a_time(self, groups, monkeypatch):
+        X, y = groups
+        most = []
+
+        class Counting(Listed):
+            def __getitems__(self, rows: list[int]) -> list:
+                most.append(len(rows))
+                return [self.items[i] for i in rows]
+
+        for room in (sources, everyone):
+            monkeypatch.setattr(room, "BLOCK", 16)
+        monkeypatch.setattr(features, "HELD", 0)
+        monkeypatch.setattr(features, "SCALED_BY", 20)
+        monkeypatch.setattr(sources, "LOOKED_AT", 50)
+        monkeypatch.setattr(end, "MOST_FITTED", 90)
+        monkeypatch.setattr(train, "SAMPLE", 70)
+        monkeypatch.setattr(calibration, "MOST_POINTS", 80)
+        dataset = Counting(list(X))
+        model = XSDC(n_landmarks=100, batch_size=32, labeled_batch_size=8, validation=None, **OPTIONS).fit(dataset, y)
+        assert max(most) <= 100, most  # the landmarks
+        most.clear()
+        assert model.predict(dataset).shape == (240,)
+        assert max(most) == 16
+
+    def test_a_stream_is_read_once_and_its_file_goes_away(self, groups):
+        X, _ = groups
+        source = spool(Stream(list(X)))
+        folder = Path(source.array.filename).parent
+        assert np.array_equal(source.take(np.array([5, 3, 5])), X[[5, 3, 5]])
+        assert folder.exists()
+        del source
+        gc.collect()
+        assert not folder.exists()
+
+    def test_large_arrays_are_not_copied(self, monkeypatch):
+        monkeypatch.setattr(sources, "LARGE", 10)
+        assert isinstance(as_source(np.zeros((4, 3))), ArraySource)
+        assert as_source(np.zeros((2, 3))) is None
+
+
+class TestBadInput:
+    def test_a_late_row_that_is_not_finite_is_named(self, groups, tmp_path):
+        X, y = groups
+        X = X.copy()
+        X[200, 1] = np.nan
+        with pytest.raises(InvalidInputError, match=r"row\(s\) 200"):
+            XSDC(**OPTIONS).fit(on_disk(X, tmp_path), y)
+
+    def test_rows_of_another_shape(self, groups):
+        X, _ = groups
+        with pytest.raises(InvalidInputError, match="shape"):
+            XSDC(**OPTIONS).fit(Listed([*X, np.zeros(7)]))
+        with pytest.raises(InvalidInputError, match="shape"):
+            XSDC(**OPTIONS).fit(Stream([*X, np.zeros(7)]))
+
+    @pytest.mark.parametrize("kind", [Listed, Stream])
+    def test_nothing(self, kind):
+        with pytest.raises(InvalidInputError, match="empty"):
+            XSDC(**OPTIONS).fit(kind([]))
+
+    def test_words(self):
+        with pytest.raises(InvalidInputError, match="numbers"):
+            DatasetSource(Listed([np.array(["a", "b"])])).take(np.array([0]))
+
+    def test_another_number_of_columns(self, groups, tmp_path):
+        X, y = groups
+        model = XSDC(**OPTIONS).fit(X, y)
+        with pytest.raises(ValueError, match="features"):
+            model.predict(on_disk(X[:, :2], tmp_path))
+
+    def test_a_flat_array(self, tmp_path):
+        with pytest.raises(InvalidInputError, match="vectors"):
+            XSDC(**OPTIONS).fit(on_disk(np.zeros(5), tmp_path))
+
+
+class TestLandmarks:
+    def test_whole_matrix_and_landmarks_agree(self):
+        X, y = blobs(3600, 4, D=6, spread=1.6)
+        whole, some = (XSDC(4, max_iter=0, n_landmarks=n, random_state=0).fit(X) for n in (3600, "auto"))
+        assert adjusted_rand_score(whole.labels_, some.labels_) > 0.98
+        assert adjusted_rand_score(whole.labels_, y) > 0.95
+        assert any(choice["option"] == "labels at the end" for choice in whole.history_["choices"])
+        assert not any(choice["option"] == "labels at the end" for choice in some.history_["choices"])
+
+    def test_labels_stay_where_all_are_labeled_by_the_whole_matrix(self):
+        X, y = blobs(3300, 3, D=5, spread=1.6)
+        given = np.where(np.arange(3300) % 100 == 0, y.numpy(), -1)
+        model = XSDC(max_iter=0, n_landmarks=3300, random_state=0).fit(X, given)
+        assert (model.labels_[given >= 0] == given[given >= 0]).all()
+        assert (model.labels_ == y.numpy()).mean() > 0.95
+
+    def test_facts_hold_for_points_that_are_no_landmarks(self):
+        X, _ = blobs(400, 3, D=5, spread=1.6)
+        rng = np.random.default_rng(0)
+        pairs = rng.permutation(400)[:60].reshape(30, 2)
+        apart = rng.permutation(np.setdiff1d(np.arange(400), pairs.ravel()))[:60].reshape(30, 2)
+        allowed = {int(i): [0, 1] for i in rng.permutation(400)[:50]}
+        y = np.where(np.arange(400) < 30, np.arange(400) % 3, -1)
+        y[list(allowed)] = -1
+        y[np.concatenate([pairs.ravel(), apart.ravel()])] = -1
+        model = XSDC(3, max_iter=0, n_landmarks=100, random_state=0)
+        labels = model.fit(X, y, must_link=pairs, cannot_link=apart, allowed_labels=allowed).labels_
+        assert (labels[pairs[:, 0]] == labels[pairs[:, 1]]).all()
+        assert (labels[apart[:, 0]] != labels[apart[:, 1]]).all()
+        assert set(labels[list(allowed)]) <= {0, 1}
+        assert (labels[y >= 0] == y[y >= 0]).all()
+
+    def test_too_many_labels_for_a_list_of_pairs(self, monkeypatch):
+        monkeypatch.setattr(everyone, "MOST_PAIRS", 100)
+        monkeypatch.setattr(everyone, "MOST_LANDMARKS", 100)
+        X, y = blobs(300, 3, D=4)
+        with pytest.raises(InvalidInputError, match="n_landmarks"):
+            XSDC(n_landmarks=300, max_iter=0, random_state=0).fit(X, np.where(np.arange(300) < 60, y.numpy(), -1))
+
+    @pytest.mark.parametrize("wrong", [0, 50, 2.5, "all", None])
+    def test_bad_numbers(self, wrong):
+        with pytest.raises(InvalidInputError, match="n_landmarks"):
+            XSDC(n_landmarks=wrong).fit(*blobs(120, 2))
