@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tokenize
 import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,18 +15,14 @@ from xsdc.data.labels import read_known
 from xsdc.data.memory import require_memory
 from xsdc.data.pixels import as_pixels
 from xsdc.data.roles import Roles, listed
-from xsdc.data.tables import column_ids, first_line
+from xsdc.data.stored import DAMAGED, JoinedArrays, StoredArray, reason
+from xsdc.data.tables import column_ids
 from xsdc.errors import InvalidInputError
 
 Array = npt.NDArray[Any]
 DATA_NAMES = ("X", "x", "data", "images", "features", "embeddings")
 LABEL_NAMES = ("y", "labels", "label", "target", "targets")
 ID_NAMES = ("ids", "id", "names")
-# What numpy and zipfile raise at a file that is not whole, depending on where it breaks.
-DAMAGED = (
-    *(OSError, ValueError, KeyError, EOFError, SyntaxError, MemoryError, NotImplementedError, RuntimeError),
-    *(tokenize.TokenError, zlib.error, zipfile.BadZipFile),
-)
 SPLIT = ("x_train", "y_train", "x_test", "y_test")
 
 
@@ -79,7 +73,7 @@ def read_npz(path: Path, roles: Roles) -> Dataset:
         with _load(path) as file:
             arrays = {name: _member(file, name, where=path.name) for name in file.files}
     except zipfile.BadZipFile as error:
-        raise InvalidInputError(f"`{path.name}` {_reason(error)}") from error
+        raise InvalidInputError(f"`{path.name}` {reason(error)}") from error
     notes = []
     if set(SPLIT) <= set(arrays):
         arrays = dict(arrays)
@@ -111,12 +105,25 @@ def from_arrays(arrays: Mapping[str, Array], roles: Roles, *, name: str, notes: 
     Dataset
         Of kind "vectors" or "images".
     """
-    roles.require_in(list(arrays), where=f"`{name}`", thing="array")
-    free = {key: array for key, array in arrays.items() if key not in roles.named}
-    label = roles.label or next((key for key in LABEL_NAMES if key in free), None)
-    id_name = roles.id or next((key for key in ID_NAMES if key in free), None)
-    X_name = _points({key: array for key, array in free.items() if key not in (label, id_name)}, name=name)
-    X, pictures, said = _readable(arrays[X_name], name=f"`{X_name}` of `{name}`")
+    X_name, label, id_name = choose_arrays(arrays, roles, name=name)
+    require_points(arrays[X_name], name=f"`{X_name}` of `{name}`")
+    X, said = arrays[X_name], []
+    if X.ndim > 2:
+        X, said = as_pixels(X, name=f"`{X_name}` of `{name}`")
+    return with_known(X, arrays, roles, label=label, id_name=id_name, name=name, notes=[*notes, *said])
+
+
+def with_known(
+    X: Any,
+    arrays: Mapping[str, Array],
+    roles: Roles,
+    *,
+    label: str | None,
+    id_name: str | None,
+    name: str,
+    notes: Sequence[str],
+) -> Dataset:
+    """Put points together with what arrays say of them; points may be such as are read later."""
     n = len(X)
     known = read_known(
         None if label is None else _column(arrays[label], n=n, key=label, where=name),
@@ -136,8 +143,8 @@ def from_arrays(arrays: Mapping[str, Array], roles: Roles, *, name: str, notes: 
         labels=known.labels,
         allowed=known.allowed,
         truth=known.truth,
-        pictures=pictures,
-        notes=[*notes, *said, *known.notes],
+        pictures=X if X.ndim > 2 else None,
+        notes=[*notes, *known.notes],
     )
 
 
@@ -145,24 +152,15 @@ def _load(path: Path) -> Any:
     try:
         return np.load(path, allow_pickle=False)
     except DAMAGED as error:
-        raise InvalidInputError(f"`{path.name}` {_reason(error)}") from error
+        raise InvalidInputError(f"`{path.name}` {reason(error)}") from error
 
 
 def _member(file: Any, name: str, *, where: str) -> Array:
     try:
         array: Array = file[name]
     except DAMAGED as error:
-        raise InvalidInputError(f"`{name}` of `{where}` {_reason(error)}") from error
+        raise InvalidInputError(f"`{name}` of `{where}` {reason(error)}") from error
     return np.asarray(array)
-
-
-def _reason(error: Exception) -> str:
-    if "allow_pickle" in str(error):
-        return (
-            "holds Python objects, which are not read because reading them can run code."
-            " Save arrays of numbers or text (astype(str))."
-        )
-    return f"is damaged: {first_line(error)}."
 
 
 def _joined(first: Array, second: Array, *, what: str, where: str) -> Array:
@@ -188,18 +186,27 @@ def _points(arrays: Mapping[str, Array], *, name: str) -> str:
     )
 
 
-def _readable(array: Array, *, name: str) -> tuple[Array, npt.NDArray[np.uint8] | None, list[str]]:
+def choose_arrays(arrays: Mapping[str, Any], roles: Roles, *, name: str) -> tuple[str, str | None, str | None]:
+    """Return which array holds the points, which labels and which ids, by their names and shapes."""
+    roles.require_in(list(arrays), where=f"`{name}`", thing="array")
+    free = {key: array for key, array in arrays.items() if key not in roles.named}
+    label = roles.label or next((key for key in LABEL_NAMES if key in free), None)
+    id_name = roles.id or next((key for key in ID_NAMES if key in free), None)
+    points = _points({key: array for key, array in free.items() if key not in (label, id_name)}, name=name)
+    return points, label, id_name
+
+
+def require_points(array: Array | StoredArray | JoinedArrays, *, name: str) -> None:
+    """Refuse what are no numbers, and what has neither rows nor images."""
     if array.dtype.kind not in "biuf":
         raise InvalidInputError(f"{name} must hold numbers; it holds {array.dtype}.")
     if array.ndim in (3, 4):
-        pixels, notes = as_pixels(array, name=name)
-        return pixels, pixels, notes
+        return
     if array.ndim != 2 or 0 in array.shape:
         raise InvalidInputError(
             f"{name} must have a row for each point (n, d), or be images (n, H, W) or (n, H, W, 3); it has shape"
             f" {array.shape}."
         )
-    return array, None, []
 
 
 def _column(array: Array, *, n: int, key: str, where: str) -> list[Any]:

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import io
-import itertools
-import re
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +10,14 @@ import numpy as np
 import pandas as pd
 
 from xsdc.data.dataset import Dataset
-from xsdc.data.labels import MISSING, cell_text, read_known
+from xsdc.data.labels import cell_text, read_known
+from xsdc.data.layout import Layout, find_layout, refuse_duplicates
 from xsdc.data.memory import require_memory
 from xsdc.data.roles import Roles, listed, looks_like_labels
-from xsdc.data.text import Text, read_text
+from xsdc.data.text import COPIES
 from xsdc.errors import InvalidInputError
 
-DECIMAL_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+")
-NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
-SAMPLE = 50
+ROW_NUMBERS = "The first column has no name and counts the rows; it is left out."
 
 
 def read_csv(path: Path, roles: Roles) -> Dataset:
@@ -42,16 +37,11 @@ def read_csv(path: Path, roles: Roles) -> Dataset:
     -------
     Dataset
     """
-    text = read_text(path)
-    names, headed, notes = _header(text, name=path.name)
-    roles.require_in(names, where=f"`{path.name}`")
-    _require_even_rows(text, n_columns=len(names), headed=headed, name=path.name)
-    decimal = _decimal(text)
-    if decimal == ",":
-        notes.append("Cells such as 1,5 were read as numbers with a decimal comma.")
-    frame = _parsed(text, names, headed=headed, decimal=decimal, roles=roles, name=path.name)
-    frame, dropped = _without_row_numbers(frame, roles)
-    return from_frame(frame, roles, name=path.name, notes=[*text.notes, *notes, *dropped])
+    layout = find_layout(path, roles)
+    unpacked = ", unpacked," if layout.text.size != path.stat().st_size else ""
+    require_memory(COPIES * layout.text.size, what=f"Reading `{path.name}`{unpacked}")
+    frame, dropped = _without_row_numbers(_parsed(layout, roles), roles)
+    return from_frame(frame, roles, name=path.name, notes=[*layout.notes, *dropped])
 
 
 def read_parquet(path: Path, roles: Roles) -> Dataset:
@@ -105,7 +95,7 @@ def from_frame(frame: pd.DataFrame, roles: Roles, *, name: str, notes: list[str]
     """
     frame = frame.set_axis([str(column) for column in frame.columns], axis="columns")
     columns = list(frame.columns)
-    _refuse_duplicates(columns, name=name)
+    refuse_duplicates(columns, name=name)
     roles.require_in(columns, where=f"`{name}`")
     if frame.empty:
         raise InvalidInputError(f"`{name}` has columns but no rows. A table needs at least one row.")
@@ -164,66 +154,14 @@ def require_module(module: str, *, extra: str, purpose: str) -> Any:
         ) from error
 
 
-def _header(text: Text, *, name: str) -> tuple[list[str], bool, list[str]]:
-    """Return names of the columns, whether the file gives them, and what to say about it."""
-    _, cells = next(text.rows(), (0, []))
-    if not cells:
-        raise InvalidInputError(f"`{name}` is empty. A table needs a line of names and at least one row.")
-    first = [cell.strip() for cell in cells]
-    if not _are_names(first):
-        names = [f"column {i}" for i in range(1, len(first) + 1)]
-        return names, False, [f"`{name}` names no columns; they are called `{names[0]}` to `{names[-1]}`."]
-    names = [cell or f"column {i}" for i, cell in enumerate(first, start=1)]
-    _refuse_duplicates(names, name=name)
-    return names, True, []
-
-
-def _are_names(cells: list[str]) -> bool:
-    numbers = [cell for cell in cells if NUMBER.fullmatch(cell)]
-    if not numbers:
-        return True
-    counting = all(cell.isdecimal() for cell in numbers) and len(numbers) > 1
-    return counting and all(int(b) - int(a) == 1 for a, b in itertools.pairwise(numbers))
-
-
-def _require_even_rows(text: Text, *, n_columns: int, headed: bool, name: str) -> None:
-    n = 0
-    for line, row in text.rows():
-        n += 1
-        if len(row) != n_columns:
-            raise InvalidInputError(
-                f"`{name}` must have {n_columns} cells in every row; line {line} has {len(row)}."
-                ' Put cells that hold the delimiter between quotes ("a, b").'
-            )
-    if n == int(headed):
-        raise InvalidInputError(f"`{name}` has a line of names but no rows. A table needs at least one row.")
-
-
-def _decimal(text: Text) -> str:
-    """Tell a decimal comma, which there is only where something else separates cells."""
-    if text.delimiter == ",":
-        return "."
-    cells = [cell.strip() for (_, row), _ in zip(text.rows(), range(SAMPLE), strict=False) for cell in row]
-    return "," if any(DECIMAL_COMMA.fullmatch(cell) for cell in cells) else "."
-
-
-def _parsed(text: Text, names: list[str], *, headed: bool, decimal: str, roles: Roles, name: str) -> pd.DataFrame:
+def _parsed(layout: Layout, roles: Roles) -> pd.DataFrame:
     try:
-        return pd.read_csv(
-            io.StringIO(text.content),
-            sep=text.delimiter,
-            header=0 if headed else None,
-            names=names,
-            index_col=False,
-            dtype={column: str for column in (roles.label, roles.truth, roles.id) if column is not None},
-            keep_default_na=False,
-            na_values={column: list(MISSING) for column in names if column != roles.id},
-            skipinitialspace=True,
-            decimal=decimal,
-            low_memory=False,
-        )
+        with layout.text.opened() as file:
+            return pd.read_csv(file, **layout.options(roles))
+    except InvalidInputError:
+        raise
     except ValueError as error:  # pandas' own errors are of this kind: an open quote, for one
-        raise InvalidInputError(f"`{name}` cannot be read as a table: {first_line(error)}.") from error
+        raise InvalidInputError(f"`{layout.text.path.name}` cannot be read as a table: {first_line(error)}.") from error
 
 
 def _without_row_numbers(frame: pd.DataFrame, roles: Roles) -> tuple[pd.DataFrame, list[str]]:
@@ -233,13 +171,7 @@ def _without_row_numbers(frame: pd.DataFrame, roles: Roles) -> tuple[pd.DataFram
         return frame, []
     if not np.array_equal(frame[first].to_numpy(), np.arange(len(frame))):
         return frame, []
-    return frame.drop(columns=first), ["The first column has no name and counts the rows; it is left out."]
-
-
-def _refuse_duplicates(columns: list[str], *, name: str) -> None:
-    twice = [column for column, count in Counter(columns).items() if count > 1]
-    if twice:
-        raise InvalidInputError(f"`{name}` must name each column once; {listed(twice)} stand there more than once.")
+    return frame.drop(columns=first), [ROW_NUMBERS]
 
 
 def first_line(error: Exception) -> str:
