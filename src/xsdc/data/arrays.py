@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from xsdc.data.dataset import Dataset
+from xsdc.data.dataset import Dataset, Kind
 from xsdc.data.labels import read_known
 from xsdc.data.memory import require_memory
 from xsdc.data.pixels import as_pixels
@@ -40,13 +40,18 @@ def read_npy(path: Path, roles: Roles) -> Dataset:
     -------
     Dataset
     """
-    if roles.named:
-        raise InvalidInputError(
-            f"`{path.name}` holds one array and no `{roles.named[0]}`. Save it together with labels by"
-            " numpy.savez(file, X=X, y=y)."
-        )
+    refuse_roles(roles, name=path.name)
     require_memory(path.stat().st_size, what=f"Reading `{path.name}`")
     return from_arrays({"X": _load(path)}, roles, name=path.name)
+
+
+def refuse_roles(roles: Roles, *, name: str) -> None:
+    """Refuse roles of arrays in a file that holds but one."""
+    if roles.named:
+        raise InvalidInputError(
+            f"`{name}` holds one array and no `{roles.named[0]}`. Save it together with labels by"
+            " numpy.savez(file, X=X, y=y)."
+        )
 
 
 def read_npz(path: Path, roles: Roles) -> Dataset:
@@ -82,7 +87,7 @@ def read_npz(path: Path, roles: Roles) -> Dataset:
             "X": _joined(x_train, x_test, what="x_train and x_test", where=path.name),
             "y": _joined(y_train, y_test, what="y_train and y_test", where=path.name),
         }
-        notes.append(f"Rows 0 to {len(x_train) - 1} are `x_train`, the {len(x_test)} after them `x_test`.")
+        notes.append(split_note(len(x_train), len(x_test)))
     return from_arrays(arrays, roles, name=path.name, notes=notes)
 
 
@@ -107,10 +112,12 @@ def from_arrays(arrays: Mapping[str, Array], roles: Roles, *, name: str, notes: 
     """
     X_name, label, id_name = choose_arrays(arrays, roles, name=name)
     require_points(arrays[X_name], name=f"`{X_name}` of `{name}`")
-    X, said = arrays[X_name], []
+    X = arrays[X_name]
+    said: list[str] = []
     if X.ndim > 2:
         X, said = as_pixels(X, name=f"`{X_name}` of `{name}`")
-    return with_known(X, arrays, roles, label=label, id_name=id_name, name=name, notes=[*notes, *said])
+    kind: Kind = "vectors" if X.ndim == 2 else "images"
+    return with_known(X, arrays, roles, kind=kind, label=label, id_name=id_name, name=name, notes=[*notes, *said])
 
 
 def with_known(
@@ -118,6 +125,7 @@ def with_known(
     arrays: Mapping[str, Array],
     roles: Roles,
     *,
+    kind: Kind,
     label: str | None,
     id_name: str | None,
     name: str,
@@ -134,7 +142,7 @@ def with_known(
     )
     return Dataset(
         name=name,
-        kind="vectors" if X.ndim == 2 else "images",
+        kind=kind,
         X=X,
         ids=np.arange(n)
         if id_name is None
@@ -143,7 +151,7 @@ def with_known(
         labels=known.labels,
         allowed=known.allowed,
         truth=known.truth,
-        pictures=X if X.ndim > 2 else None,
+        pictures=X if kind == "images" else None,
         notes=[*notes, *known.notes],
     )
 
@@ -163,12 +171,22 @@ def _member(file: Any, name: str, *, where: str) -> Array:
     return np.asarray(array)
 
 
-def _joined(first: Array, second: Array, *, what: str, where: str) -> Array:
+def split_note(n_train: int, n_test: int) -> str:
+    """Say where points for training end."""
+    return f"Rows 0 to {n_train - 1} are `x_train`, the {n_test} after them `x_test`."
+
+
+def require_alike(first: Any, second: Any, *, what: str, where: str) -> None:
+    """Refuse arrays that cannot follow each other."""
     if first.shape[1:] != second.shape[1:] or 0 in (first.ndim, second.ndim):
         raise InvalidInputError(
             f"{what} of `{where}` must agree in all axes but the first; they have shapes {first.shape} and"
             f" {second.shape}."
         )
+
+
+def _joined(first: Array, second: Array, *, what: str, where: str) -> Array:
+    require_alike(first, second, what=what, where=where)
     return np.concatenate([first, second])
 
 

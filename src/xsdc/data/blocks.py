@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from xsdc.data.dataset import Dataset
+from xsdc.data.dataset import Dataset, Kind
 
 MOST_ROWS = 2**14  # of a block
 MOST_CELLS = 2**21
@@ -33,7 +33,7 @@ class Blocks(ABC):
     """
 
     name: str
-    kind: Literal["table", "vectors", "images"]
+    kind: Kind
     notes: list[str]
 
     @property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,11 +12,10 @@ import pandas as pd
 
 from xsdc.data.layout import Layout, find_layout
 from xsdc.data.roles import Roles
-from xsdc.data.tables import ROW_NUMBERS, first_line, require_module
+from xsdc.data.tables import ROW_NUMBERS, first_line, open_parquet, require_module
 from xsdc.errors import InvalidInputError
 
 SURVEYED = 2**20  # cells at a time
-BUFFER = 2**20  # bytes of a Parquet column read ahead
 
 
 class Frames(Protocol):
@@ -129,7 +127,7 @@ class CsvFrames:
             yield frame.drop(columns=self.layout.names[0]) if self.counted else frame
 
 
-def open_csv(path: Path, roles: Roles) -> CsvFrames:
+def look_at_csv(path: Path, roles: Roles) -> CsvFrames:
     """Look through a table in text, twice: for rows of uneven length, and for what each column is."""
     layout = find_layout(path, roles)
     first = layout.names[0]
@@ -193,7 +191,7 @@ class ParquetFrames:
     def read(self, rows: int) -> Iterator[pd.DataFrame]:
         """Yield so many rows at a time, all columns."""
         done = 0
-        with _parquet(self.path) as file:
+        with open_parquet(self.path) as file:
             for batch in file.iter_batches(batch_size=rows):
                 frame = _as_frame(batch, self.counter, done)
                 for column in self.hollow:
@@ -202,32 +200,19 @@ class ParquetFrames:
                 yield frame
 
 
-def open_parquet(path: Path) -> ParquetFrames:
+def look_at_parquet(path: Path) -> ParquetFrames:
     """Look at the columns of a Parquet file, and at those that may have gaps cell by cell."""
     arrow = require_module("pyarrow", extra="parquet", purpose="Reading Parquet")
-    with _parquet(path) as file:
+    with open_parquet(path) as file:
         schema, n = file.schema_arrow, file.metadata.num_rows
         counter = _named_counter(schema, n)
         empty = _as_frame(schema.empty_table(), counter, 0)
         exact = [f.name for f in schema if arrow.types.is_integer(f.type) or arrow.types.is_boolean(f.type)]
         gaps: set[str] = set()
-        for batch in file.iter_batches(batch_size=max(1, SURVEYED // max(1, len(exact))), columns=exact):
+        for batch in file.iter_batches(batch_size=SURVEYED // max(1, len(exact)) + 1, columns=exact):
             gaps |= {name for name in exact if batch.column(batch.schema.get_field_index(name)).null_count}
     columns = [str(column) for column in empty.columns]
     return ParquetFrames(path, n, columns, [name for name in columns if name in gaps], counter)
-
-
-@contextmanager
-def _parquet(path: Path) -> Iterator[Any]:
-    arrow = require_module("pyarrow", extra="parquet", purpose="Reading Parquet")
-    parquet = require_module("pyarrow.parquet", extra="parquet", purpose="Reading Parquet")
-    try:
-        with parquet.ParquetFile(path, buffer_size=BUFFER) as file:
-            yield file
-    except InvalidInputError:
-        raise
-    except (arrow.ArrowException, OSError, ValueError, TypeError, KeyError) as error:
-        raise InvalidInputError(f"`{path.name}` is not a whole Parquet file: {first_line(error)}.") from error
 
 
 def _named_counter(schema: Any, n: int) -> dict[str, Any] | None:

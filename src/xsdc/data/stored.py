@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -200,7 +200,7 @@ def _opened(path: Path, member: str | None) -> Iterator[IO[bytes]]:
 def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     version = np.lib.format.read_magic(file)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    return cast("tuple[tuple[int, ...], bool, np.dtype[Any]]", read(file))
+    return read(file)
 
 
 def _exactly(file: IO[bytes], size: int) -> bytearray:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from xsdc.data.roles import Roles, listed, looks_like_labels
 from xsdc.data.text import COPIES
 from xsdc.errors import InvalidInputError
 
+BUFFER = 2**20  # bytes of a Parquet column that are read ahead
 ROW_NUMBERS = "The first column has no name and counts the rows; it is left out."
 
 
@@ -58,20 +61,32 @@ def read_parquet(path: Path, roles: Roles) -> Dataset:
     -------
     Dataset
     """
+    require_memory(2 * parquet_size(path), what=f"Reading `{path.name}`")
+    with open_parquet(path) as file:
+        frame = file.read().to_pandas()
+        if any(name is not None for name in frame.index.names):
+            frame = frame.reset_index()
+    return from_frame(frame, roles, name=path.name, notes=[])
+
+
+def parquet_size(path: Path) -> int:
+    """Bytes of a Parquet file, unpacked."""
+    with open_parquet(path) as file:
+        return sum(file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups))
+
+
+@contextmanager
+def open_parquet(path: Path) -> Iterator[Any]:
+    """Open a Parquet file; say what is wrong where it cannot be read."""
     arrow = require_module("pyarrow", extra="parquet", purpose="Reading Parquet")
     parquet = require_module("pyarrow.parquet", extra="parquet", purpose="Reading Parquet")
     try:
-        with parquet.ParquetFile(path) as file:
-            groups = (file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups))
-            require_memory(2 * sum(groups), what=f"Reading `{path.name}`")
-            frame = file.read().to_pandas()
-        if any(name is not None for name in frame.index.names):
-            frame = frame.reset_index()
+        with parquet.ParquetFile(path, buffer_size=BUFFER) as file:
+            yield file
     except InvalidInputError:
         raise
     except (arrow.ArrowException, OSError, ValueError, TypeError, KeyError) as error:
         raise InvalidInputError(f"`{path.name}` is not a whole Parquet file: {first_line(error)}.") from error
-    return from_frame(frame, roles, name=path.name, notes=[])
 
 
 def from_frame(frame: pd.DataFrame, roles: Roles, *, name: str, notes: list[str]) -> Dataset:
@@ -94,29 +109,40 @@ def from_frame(frame: pd.DataFrame, roles: Roles, *, name: str, notes: list[str]
         Of kind "table".
     """
     frame = frame.set_axis([str(column) for column in frame.columns], axis="columns")
-    columns = list(frame.columns)
+    require_columns(list(frame.columns), roles, n=len(frame), name=name)
+    X = frame.drop(columns=list(roles.named)).reset_index(drop=True)
+    return with_cells(X, frame, roles, name=name, columns=list(X.columns), notes=notes)
+
+
+def require_columns(columns: list[str], roles: Roles, *, n: int, name: str) -> None:
+    """Refuse names that stand there twice, roles of columns that are not there, and tables with nothing in them."""
     refuse_duplicates(columns, name=name)
     roles.require_in(columns, where=f"`{name}`")
-    if frame.empty:
+    if n == 0 or not columns:
         raise InvalidInputError(f"`{name}` has columns but no rows. A table needs at least one row.")
-    X = frame.drop(columns=list(roles.named)).reset_index(drop=True)
-    if X.shape[1] == 0:
+    if set(columns) <= set(roles.named):
         raise InvalidInputError(
             f"`{name}` has nothing to learn from: each of its columns ({listed(columns)}) is a label, an id or ignored."
         )
+
+
+def with_cells(
+    X: Any, cells: pd.DataFrame, roles: Roles, *, name: str, columns: list[str], notes: list[str]
+) -> Dataset:
+    """Put points together with what columns say of them; points may be such as are read later."""
     known = read_known(
-        None if roles.label is None else frame[roles.label],
-        None if roles.truth is None else frame[roles.truth],
-        n=len(frame),
+        None if roles.label is None else cells[roles.label],
+        None if roles.truth is None else cells[roles.truth],
+        n=len(X),
         label_name=roles.label or "",
         truth_name=roles.truth or "",
     )
-    hint = looks_like_labels(X.columns) if roles.label is None and roles.truth is None else None
+    hint = looks_like_labels(columns) if roles.label is None and roles.truth is None else None
     return Dataset(
         name=name,
         kind="table",
         X=X,
-        ids=np.arange(len(frame)) if roles.id is None else column_ids(frame[roles.id], column=roles.id),
+        ids=np.arange(len(X)) if roles.id is None else column_ids(cells[roles.id], column=roles.id),
         id_name="row" if roles.id is None else roles.id,
         labels=known.labels,
         allowed=known.allowed,
@@ -132,14 +158,15 @@ def _hint(column: str) -> str:
     )
 
 
-def column_ids(cells: Any, *, column: str) -> np.ndarray[tuple[int, ...], np.dtype[np.object_]]:
-    """Make ids of cells: text, none of it empty."""
+def column_ids(cells: Any, *, column: str, begin: int = 0) -> np.ndarray[tuple[int, ...], np.dtype[np.object_]]:
+    """Make ids of cells, the first of which stands in row ``begin``: text, none of it empty."""
     series = pd.Series(cells, dtype=object)
     ids = np.array([cell_text(cell) for cell in series.where(series.notna(), None)], dtype=object)
     empty = np.flatnonzero(ids == "")
     if empty.size:
         raise InvalidInputError(
-            f"Column `{column}` must name every point; {empty.size} cells are empty, the first in row {empty[0]}."
+            f"Column `{column}` must name every point; {empty.size} cells are empty, the first in row"
+            f" {begin + empty[0]}."
         )
     return ids
 
