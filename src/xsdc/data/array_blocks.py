@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from xsdc.data.arrays import SPLIT, choose_arrays, refuse_roles, require_alike, require_points, split_note, with_known
 from xsdc.data.blocks import Blocks, Rows, unlabeled
@@ -160,16 +161,24 @@ class H5adBlocks(Blocks):
     def read(self, rows: int) -> Iterator[Dataset]:
         """Yield so many rows at a time, dense."""
         with open_h5ad(self.path) as file:
-            stored = file.X
-            if getattr(stored, "format", None) == "csc":
-                stored = stored.to_memory().tocsr()
+            form = getattr(file.X, "format", "dense")
+            stored = file.X.to_memory().tocsr() if form == "csc" else file.file["X"]
             for begin in range(0, self.n, rows):
-                part = stored[begin : begin + rows]
-                X = np.asarray(part.toarray() if hasattr(part, "toarray") else part, dtype=np.float32)
-                ids = self._ids[begin : begin + len(X)]
+                end = min(begin + rows, self.n)
+                part = sparse_rows(stored, begin, end, self.width) if form == "csr" else stored[begin:end]
+                X = np.asarray(part if form == "dense" else part.toarray(), dtype=np.float32)
+                ids = self._ids[begin:end]
                 yield Dataset(self.name, "vectors", X, ids, self.roles.id or "obs_names", unlabeled(len(X)))
 
     def known(self) -> Dataset:
         """Return ids, labels and truth of all rows; the matrix is read later."""
         with open_h5ad(self.path) as file:
             return with_obs(Rows(self, self.n), file.obs, self._ids, self.roles, name=self.name)
+
+
+def sparse_rows(group: Any, begin: int, end: int, width: int) -> sparse.csr_matrix:
+    """Read some rows of a matrix that is stored sparse, by rows; anndata's own slices depend on SciPy's version."""
+    places = np.asarray(group["indptr"][begin : end + 1])
+    first, last = int(places[0]), int(places[-1])
+    stored = group["data"][first:last], group["indices"][first:last], places - first
+    return sparse.csr_matrix(stored, shape=(end - begin, width))

@@ -45,35 +45,35 @@ def draw_sample(dataset: Dataset) -> Dataset:
     return dataset.taken(spread(dataset.n, max(1, min(SAMPLE, SAMPLE_CELLS // width))))
 
 
-def prepare_large(
-    dataset: Dataset, sample: Dataset, path: Path, *, scale: Scale = "auto", preparation: Preparation | None = None
-) -> Prepared:
-    """Learn how to make numbers of a data set from a sample, and make them block by block.
+def prepare_large(dataset: Dataset, learned: Preparation, path: Path, *, again: bool = False) -> Prepared:
+    """Make numbers of a data set block by block.
 
     Parameters
     ----------
     dataset : Dataset
         Whose X is `Rows`.
-    sample : Dataset
-        Some of its points, in memory.
+    learned : Preparation
+        How to make them, as `learn_preparation` learned it from a sample, or as it was saved.
     path : Path
         The npy file to write.
-    scale : {"auto", "standard", "none"}
-        As in `fit_preparation`.
-    preparation : Preparation, optional
-        One that was learned before, to be taken as it is.
+    again : bool
+        Whether it was done before, so that the notes say already which cells are missing.
 
     Returns
     -------
     Prepared
+        Its preparation also says which cells are missing, counted over all points.
     """
-    learned = learn_preparation(sample, scale=scale) if preparation is None else preparation
     remarks = Remarks(learned)
     write_blocks(dataset.X, learned, path, remarks)
-    if preparation is None:
-        said = with_losses(learned, remarks.lost)
-        learned = replace(said, notes=[_note(dataset, sample), *said.notes])
-    return Prepared(learned, np.load(path, mmap_mode="r", allow_pickle=False))
+    preparation = learned if again else with_losses(learned, remarks.lost)
+    return Prepared(preparation, np.load(path, mmap_mode="r", allow_pickle=False))
+
+
+def learn_from_sample(dataset: Dataset, sample: Dataset, *, scale: Scale = "auto") -> Preparation:
+    """Learn how to make numbers of a data set from some of its points, and say so."""
+    learned = learn_preparation(sample, scale=scale)
+    return replace(learned, notes=[_note(dataset, sample), *learned.notes])
 
 
 def write_blocks(rows: Rows, preparation: Preparation, path: Path, remarks: Remarks) -> None:

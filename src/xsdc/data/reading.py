@@ -21,7 +21,7 @@ from xsdc.data.memory import is_large
 from xsdc.data.named import DATASETS, load_dataset
 from xsdc.data.roles import Roles, listed, near_miss
 from xsdc.data.sizes import estimated_size
-from xsdc.data.table_blocks import csv_blocks, parquet_blocks
+from xsdc.data.table_blocks import TableBlocks, csv_blocks, parquet_blocks
 from xsdc.data.tables import read_csv, read_parquet
 from xsdc.errors import InvalidInputError
 
@@ -151,6 +151,17 @@ def open_blocks(
     return blocks
 
 
+def open_table(source: str | os.PathLike[str], roles: Roles) -> TableBlocks:
+    """Open a table (text or Parquet) to be read block by block."""
+    path = Path(source).expanduser()
+    if not _exists(path) or path.is_dir():
+        raise InvalidInputError(f"There is no file `{source}`; it must be a table.")
+    kind, _ = _kind(path)
+    if kind not in TABLES:
+        raise InvalidInputError(f"`{path.name}` must be a table, in text or Parquet; it is {KINDS[kind]}.")
+    return TABLES[kind](path, roles)
+
+
 def _opened(path: Path, kind: str, roles: Roles, *, image_size: ImageSize, thorough: bool) -> Blocks:
     if kind == "images":
         return ImageBlocks(path, roles, image_size=image_size, thorough=thorough)
@@ -258,9 +269,9 @@ READERS: Mapping[str, Callable[[Path, Roles], Dataset]] = {
     "npy": read_npy,
     "h5ad": read_h5ad,
 }
+TABLES: Mapping[str, Callable[[Path, Roles], TableBlocks]] = {"table": csv_blocks, "parquet": parquet_blocks}
 BLOCKS: Mapping[str, Callable[[Path, Roles], Blocks]] = {
-    "table": csv_blocks,
-    "parquet": parquet_blocks,
+    **TABLES,
     "npz": npz_blocks,
     "npy": npy_blocks,
     "h5ad": H5adBlocks,
