@@ -58,7 +58,7 @@ class Prediction:
             ids = find_ids(block, self._id_column, self._roles.get("id_column"))
             Z = block.X if self._preparation is None else self._preparation.transform(block)
             if self._remarks is not None:
-                self._remarks.add(without_roles(block, self._roles, self._id_column))
+                self._remarks.add(self._without_roles(block))
             yield self._tabled(ids, self._model.predict_proba(Z))
 
     def notes(self) -> list[str]:
@@ -78,6 +78,15 @@ class Prediction:
             for table in self.tables():
                 writer.add(table)
         return writer.n
+
+    def _without_roles(self, dataset: Dataset) -> Dataset:
+        """Leave out columns that the fit has used otherwise than as features, or that are no more than ids here."""
+        if self._preparation is None or not isinstance(dataset.X, pd.DataFrame):
+            return dataset
+        roles = self._roles
+        names = {self._id_column, *(roles.get(name) for name in ("label_column", "truth_column", "id_column"))}
+        names = (names | set(roles.get("ignore", ()))) - set(self._preparation.roles)
+        return replace(dataset, X=dataset.X[[column for column in dataset.X.columns if column not in names]])
 
     def _tabled(self, ids: Any, probabilities: Any) -> pd.DataFrame:
         best = probabilities.argmax(1)
@@ -108,15 +117,6 @@ def open_like(preparation: Preparation | None, source: str) -> Blocks:
     if preparation is not None and preparation.kind == "images" and holds_image_files(source):
         size = preparation.shape[0], preparation.shape[1]
     return open_blocks(source, image_size=size, thorough=preparation is None)
-
-
-def without_roles(dataset: Dataset, roles: dict[str, Any], id_column: str | None) -> Dataset:
-    """Leave out columns that the fit has used otherwise than as features."""
-    if not isinstance(dataset.X, pd.DataFrame):
-        return dataset
-    names = {id_column, *(roles.get(name) for name in ("label_column", "truth_column", "id_column"))}
-    names |= set(roles.get("ignore", ()))
-    return replace(dataset, X=dataset.X[[column for column in dataset.X.columns if column not in names]])
 
 
 def find_ids(dataset: Dataset, asked: str | None, usual: str | None) -> Any:
