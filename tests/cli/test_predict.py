@@ -110,7 +110,7 @@ def test_ids_and_notes_are_those_of_the_whole_file(xsdc, tmp_path, monkeypatch):
     table["colour"] = ["brown" if i in (3, 20) else c for i, c in enumerate(table["colour"])]
     table.to_csv(tmp_path / "b.csv", index=False)
     ended = xsdc("predict", "run", "b.csv", "-o", "b-out.csv")
-    assert ended.err.count("7 cells are missing in `weight`") == 1
+    assert ended.err.count("8 cells are missing in `weight`, `code`") == 1
     assert ended.err.count("2 cells in `colour` hold words that the fit did not have") == 1
 
 
