@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -10,12 +11,21 @@ import typer
 from xsdc.cli.console import ERR, OUT, note
 from xsdc.errors import InvalidInputError
 
+PIECE = 2**20  # letters
+
 
 def predict(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, or a model file.")],
     source: Annotated[str, typer.Argument(metavar="DATA", help="A file, a folder of images, or a data set.")],
     out: Annotated[
-        Path | None, typer.Option(help="CSV to write; by default to stdout.", metavar="FILE", show_default=False)
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="File to write, CSV, or Parquet if it ends so; by default CSV to stdout.",
+            metavar="FILE",
+            show_default=False,
+        ),
     ] = None,
     id_column: Annotated[
         str | None, typer.Option(help="Column that names the rows.", metavar="COLUMN", show_default=False)
@@ -27,17 +37,26 @@ def predict(
 
     [bold]xsdc predict run/ new.csv --out predictions.csv[/]
     """
-    from xsdc.runs import predict_run  # noqa: PLC0415
+    from xsdc.runs import Prediction  # noqa: PLC0415
 
     if out is not None and not out.parent.is_dir():
         raise InvalidInputError(f"There is no folder {out.parent}. Make it, or give another name with --out.")
     if out is not None and out.exists() and not force:
         raise InvalidInputError(f"{out} exists already. Give another name, or --force to write over it.")
-    predicted = predict_run(run, source, id_column=id_column, all_classes=all_classes)
-    for message in predicted.notes:
-        note(message)
-    if out is None:
-        OUT.out(predicted.table.to_csv(index=False), end="")
-        return
-    predicted.table.to_csv(out, index=False)
-    ERR.print(f"{len(predicted.table):,} predictions: {out}")
+    prediction = Prediction(run, source, id_column=id_column, all_classes=all_classes)
+    with TemporaryDirectory(prefix="xsdc-") as folder:
+        written = Path(folder) / "predictions.csv" if out is None else out
+        n = prediction.write(written)
+        for message in prediction.notes():
+            note(message)
+        if out is None:
+            show(written)
+            return
+    ERR.print(f"{n:,} predictions: {out}")
+
+
+def show(path: Path) -> None:
+    """Print a file, a piece at a time."""
+    with path.open(encoding="utf-8", newline="") as file:
+        while piece := file.read(PIECE):
+            OUT.out(piece, end="")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tokenize
 import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,23 +10,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from xsdc.data.dataset import Dataset
+from xsdc.data.dataset import Dataset, Kind
 from xsdc.data.labels import read_known
 from xsdc.data.memory import require_memory
 from xsdc.data.pixels import as_pixels
 from xsdc.data.roles import Roles, listed
-from xsdc.data.tables import column_ids, first_line
+from xsdc.data.stored import DAMAGED, JoinedArrays, StoredArray, reason
+from xsdc.data.tables import column_ids
 from xsdc.errors import InvalidInputError
 
 Array = npt.NDArray[Any]
 DATA_NAMES = ("X", "x", "data", "images", "features", "embeddings")
 LABEL_NAMES = ("y", "labels", "label", "target", "targets")
 ID_NAMES = ("ids", "id", "names")
-# What numpy and zipfile raise at a file that is not whole, depending on where it breaks.
-DAMAGED = (
-    *(OSError, ValueError, KeyError, EOFError, SyntaxError, MemoryError, NotImplementedError, RuntimeError),
-    *(tokenize.TokenError, zlib.error, zipfile.BadZipFile),
-)
 SPLIT = ("x_train", "y_train", "x_test", "y_test")
 
 
@@ -46,13 +40,18 @@ def read_npy(path: Path, roles: Roles) -> Dataset:
     -------
     Dataset
     """
-    if roles.named:
-        raise InvalidInputError(
-            f"`{path.name}` holds one array and no `{roles.named[0]}`. Save it together with labels by"
-            " numpy.savez(file, X=X, y=y)."
-        )
+    refuse_roles(roles, name=path.name)
     require_memory(path.stat().st_size, what=f"Reading `{path.name}`")
     return from_arrays({"X": _load(path)}, roles, name=path.name)
+
+
+def refuse_roles(roles: Roles, *, name: str) -> None:
+    """Refuse roles of arrays in a file that holds but one."""
+    if roles.named:
+        raise InvalidInputError(
+            f"`{name}` holds one array and no `{roles.named[0]}`. Save it together with labels by"
+            " numpy.savez(file, X=X, y=y)."
+        )
 
 
 def read_npz(path: Path, roles: Roles) -> Dataset:
@@ -79,7 +78,7 @@ def read_npz(path: Path, roles: Roles) -> Dataset:
         with _load(path) as file:
             arrays = {name: _member(file, name, where=path.name) for name in file.files}
     except zipfile.BadZipFile as error:
-        raise InvalidInputError(f"`{path.name}` {_reason(error)}") from error
+        raise InvalidInputError(f"`{path.name}` {reason(error)}") from error
     notes = []
     if set(SPLIT) <= set(arrays):
         arrays = dict(arrays)
@@ -88,7 +87,7 @@ def read_npz(path: Path, roles: Roles) -> Dataset:
             "X": _joined(x_train, x_test, what="x_train and x_test", where=path.name),
             "y": _joined(y_train, y_test, what="y_train and y_test", where=path.name),
         }
-        notes.append(f"Rows 0 to {len(x_train) - 1} are `x_train`, the {len(x_test)} after them `x_test`.")
+        notes.append(split_note(len(x_train), len(x_test)))
     return from_arrays(arrays, roles, name=path.name, notes=notes)
 
 
@@ -111,12 +110,28 @@ def from_arrays(arrays: Mapping[str, Array], roles: Roles, *, name: str, notes: 
     Dataset
         Of kind "vectors" or "images".
     """
-    roles.require_in(list(arrays), where=f"`{name}`", thing="array")
-    free = {key: array for key, array in arrays.items() if key not in roles.named}
-    label = roles.label or next((key for key in LABEL_NAMES if key in free), None)
-    id_name = roles.id or next((key for key in ID_NAMES if key in free), None)
-    X_name = _points({key: array for key, array in free.items() if key not in (label, id_name)}, name=name)
-    X, pictures, said = _readable(arrays[X_name], name=f"`{X_name}` of `{name}`")
+    X_name, label, id_name = choose_arrays(arrays, roles, name=name)
+    require_points(arrays[X_name], name=f"`{X_name}` of `{name}`")
+    X = arrays[X_name]
+    said: list[str] = []
+    if X.ndim > 2:
+        X, said = as_pixels(X, name=f"`{X_name}` of `{name}`")
+    kind: Kind = "vectors" if X.ndim == 2 else "images"
+    return with_known(X, arrays, roles, kind=kind, label=label, id_name=id_name, name=name, notes=[*notes, *said])
+
+
+def with_known(
+    X: Any,
+    arrays: Mapping[str, Array],
+    roles: Roles,
+    *,
+    kind: Kind,
+    label: str | None,
+    id_name: str | None,
+    name: str,
+    notes: Sequence[str],
+) -> Dataset:
+    """Put points together with what arrays say of them; points may be such as are read later."""
     n = len(X)
     known = read_known(
         None if label is None else _column(arrays[label], n=n, key=label, where=name),
@@ -127,7 +142,7 @@ def from_arrays(arrays: Mapping[str, Array], roles: Roles, *, name: str, notes: 
     )
     return Dataset(
         name=name,
-        kind="vectors" if X.ndim == 2 else "images",
+        kind=kind,
         X=X,
         ids=np.arange(n)
         if id_name is None
@@ -136,8 +151,8 @@ def from_arrays(arrays: Mapping[str, Array], roles: Roles, *, name: str, notes: 
         labels=known.labels,
         allowed=known.allowed,
         truth=known.truth,
-        pictures=pictures,
-        notes=[*notes, *said, *known.notes],
+        pictures=X if kind == "images" else None,
+        notes=[*notes, *known.notes],
     )
 
 
@@ -145,32 +160,33 @@ def _load(path: Path) -> Any:
     try:
         return np.load(path, allow_pickle=False)
     except DAMAGED as error:
-        raise InvalidInputError(f"`{path.name}` {_reason(error)}") from error
+        raise InvalidInputError(f"`{path.name}` {reason(error)}") from error
 
 
 def _member(file: Any, name: str, *, where: str) -> Array:
     try:
         array: Array = file[name]
     except DAMAGED as error:
-        raise InvalidInputError(f"`{name}` of `{where}` {_reason(error)}") from error
+        raise InvalidInputError(f"`{name}` of `{where}` {reason(error)}") from error
     return np.asarray(array)
 
 
-def _reason(error: Exception) -> str:
-    if "allow_pickle" in str(error):
-        return (
-            "holds Python objects, which are not read because reading them can run code."
-            " Save arrays of numbers or text (astype(str))."
-        )
-    return f"is damaged: {first_line(error)}."
+def split_note(n_train: int, n_test: int) -> str:
+    """Say where points for training end."""
+    return f"Rows 0 to {n_train - 1} are `x_train`, the {n_test} after them `x_test`."
 
 
-def _joined(first: Array, second: Array, *, what: str, where: str) -> Array:
+def require_alike(first: Any, second: Any, *, what: str, where: str) -> None:
+    """Refuse arrays that cannot follow each other."""
     if first.shape[1:] != second.shape[1:] or 0 in (first.ndim, second.ndim):
         raise InvalidInputError(
             f"{what} of `{where}` must agree in all axes but the first; they have shapes {first.shape} and"
             f" {second.shape}."
         )
+
+
+def _joined(first: Array, second: Array, *, what: str, where: str) -> Array:
+    require_alike(first, second, what=what, where=where)
     return np.concatenate([first, second])
 
 
@@ -188,18 +204,27 @@ def _points(arrays: Mapping[str, Array], *, name: str) -> str:
     )
 
 
-def _readable(array: Array, *, name: str) -> tuple[Array, npt.NDArray[np.uint8] | None, list[str]]:
+def choose_arrays(arrays: Mapping[str, Any], roles: Roles, *, name: str) -> tuple[str, str | None, str | None]:
+    """Return which array holds the points, which labels and which ids, by their names and shapes."""
+    roles.require_in(list(arrays), where=f"`{name}`", thing="array")
+    free = {key: array for key, array in arrays.items() if key not in roles.named}
+    label = roles.label or next((key for key in LABEL_NAMES if key in free), None)
+    id_name = roles.id or next((key for key in ID_NAMES if key in free), None)
+    points = _points({key: array for key, array in free.items() if key not in (label, id_name)}, name=name)
+    return points, label, id_name
+
+
+def require_points(array: Array | StoredArray | JoinedArrays, *, name: str) -> None:
+    """Refuse what are no numbers, and what has neither rows nor images."""
     if array.dtype.kind not in "biuf":
         raise InvalidInputError(f"{name} must hold numbers; it holds {array.dtype}.")
     if array.ndim in (3, 4):
-        pixels, notes = as_pixels(array, name=name)
-        return pixels, pixels, notes
+        return
     if array.ndim != 2 or 0 in array.shape:
         raise InvalidInputError(
             f"{name} must have a row for each point (n, d), or be images (n, H, W) or (n, H, W, 3); it has shape"
             f" {array.shape}."
         )
-    return array, None, []
 
 
 def _column(array: Array, *, n: int, key: str, where: str) -> list[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -44,19 +44,26 @@ def judge(column: pd.Series) -> tuple[Role | None, str]:
     if types.is_numeric_dtype(column) and column.isna().all():
         return None, "they are empty"
     if types.is_numeric_dtype(column) and not types.is_bool_dtype(column):
-        return _judge_values("number", as_numbers(column), whole=types.is_integer_dtype(column))
+        return _judge_values(
+            "number", as_numbers(column), rows=_rows(column) if types.is_integer_dtype(column) else None
+        )
     if types.is_datetime64_any_dtype(column) or types.is_timedelta64_dtype(column):
         return _judge_values("date", as_days(column))
     return _judge_words(column)
 
 
-def _judge_values(role: Role, values: Numbers, *, whole: bool = False) -> tuple[Role | None, str]:
+def _rows(column: pd.Series) -> npt.NDArray[np.int64]:
+    """Return the row of each cell: those of a sample are not one after the other."""
+    return column.index.to_numpy() if types.is_integer_dtype(column.index) else np.arange(len(column))
+
+
+def _judge_values(role: Role, values: Numbers, *, rows: npt.NDArray[np.int64] | None = None) -> tuple[Role | None, str]:
     present = values[np.isfinite(values)]
     if not present.size:
         return None, "no number in them can be used"
     if (present == present[0]).all():
         return None, "they are constant"
-    if whole and present.size == len(values) > FEW and (np.diff(values) == 1).all():
+    if rows is not None and present.size == len(values) > FEW and (np.diff(values) == np.diff(rows)).all():
         return None, "they only count the rows"
     return role, ""
 
@@ -126,3 +133,10 @@ def count_lost(column: pd.Series, role: Role) -> tuple[int, int]:
         return int(empty.sum()), 0
     values = as_numbers(column) if role == "number" else as_days(column)
     return int(empty.sum()), int((np.isnan(values) & ~empty).sum())
+
+
+def as_finite(X: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Copy X as floating point, with NaN for what is not finite."""
+    values = np.array(X, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
+    values[~(np.abs(values) <= HUGE)] = np.nan
+    return values

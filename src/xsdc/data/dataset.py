@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 Labels = npt.NDArray[np.object_]
+Kind = Literal["table", "vectors", "images"]
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Dataset:
         What X holds: columns of any type, numbers, or pixels.
     X : data frame or array
         A table as it was read, without the columns of labels and ids; vectors (n, d); or images of uint8, (n, H, W) or
-        (n, H, W, 3).
+        (n, H, W, 3). Of data too large for memory it is `Rows`, which are read as they are needed.
     ids : array, shape (n,)
         What the user calls each point: cells of an id column, paths of files, or row numbers from 0.
     id_name : str
@@ -43,7 +44,7 @@ class Dataset:
     """
 
     name: str
-    kind: Literal["table", "vectors", "images"]
+    kind: Kind
     X: Any
     ids: npt.NDArray[Any]
     id_name: str
@@ -59,17 +60,24 @@ class Dataset:
         return len(self.ids)
 
     def taken(self, points: Sequence[int] | npt.NDArray[np.int64]) -> Dataset:
-        """Take some of the points."""
+        """Take some of the points, into memory."""
         points = np.asarray(points, dtype=np.int64)
+        X = _taken(self.X, points)
         return Dataset(
             self.name,
             self.kind,
-            self.X.iloc[points].reset_index(drop=True) if isinstance(self.X, pd.DataFrame) else self.X[points],
+            X,
             self.ids[points],
             self.id_name,
             self.labels[points],
             {new: self.allowed[old] for new, old in enumerate(points.tolist()) if old in self.allowed},
             None if self.truth is None else self.truth[points],
-            None if self.pictures is None else self.pictures[points],
+            X if self.pictures is self.X else None if self.pictures is None else self.pictures[points],
             self.notes,
         )
+
+
+def _taken(X: Any, points: npt.NDArray[np.int64]) -> Any:
+    if isinstance(X, pd.DataFrame):
+        return X.iloc[points].reset_index(drop=True)
+    return X.take(points) if hasattr(X, "blocks") else X[points]

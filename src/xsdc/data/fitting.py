@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -11,9 +12,10 @@ import pandas as pd
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from xsdc.data.columns import Numbers, Role, judge
+from xsdc.data.columns import Numbers, Role, as_finite, judge
 from xsdc.data.dataset import Dataset
-from xsdc.data.preparation import Preparation, as_finite, lost_notes, measured_columns, named_columns
+from xsdc.data.preparation import Preparation, measured_columns, named_columns
+from xsdc.data.remarks import Lost, Remarks
 from xsdc.data.roles import listed
 from xsdc.errors import InvalidInputError
 
@@ -46,15 +48,28 @@ def fit_preparation(dataset: Dataset, *, scale: Scale = "auto") -> tuple[Prepara
     X : array
         The data set, prepared.
     """
+    learned = learn_preparation(dataset, scale=scale)
+    remarks = Remarks(learned)
+    remarks.add(dataset)
+    preparation = with_losses(learned, remarks.lost)
+    return preparation, preparation.transform(dataset)
+
+
+def learn_preparation(dataset: Dataset, *, scale: Scale = "auto") -> Preparation:
+    """Learn how to make numbers of a data set; its notes do not say yet which cells are missing."""
     if scale not in SCALES:
         raise InvalidInputError(f"scale must be one of {', '.join(SCALES)}; it is {scale!r}.")
     if dataset.kind == "table":
-        preparation = _fit_table(dataset, scale=scale)
-    elif dataset.kind == "vectors":
-        preparation = _fit_vectors(dataset.X, scale=scale)
-    else:
-        preparation = Preparation("images", shape=dataset.X.shape[1:])
-    return preparation, preparation.transform(dataset)
+        return _fit_table(dataset, scale=scale)
+    if dataset.kind == "vectors":
+        return _fit_vectors(dataset.X, scale=scale)
+    return Preparation("images", shape=dataset.X.shape[1:])
+
+
+def with_losses(preparation: Preparation, lost: Lost) -> Preparation:
+    """Add to the notes which cells are missing or make no sense."""
+    replaced = f"{lost.numbers} missing or infinite numbers were replaced by the median of their column."
+    return replace(preparation, notes=[*([replaced] if lost.numbers else []), *preparation.notes, *lost.said()])
 
 
 def _fit_table(dataset: Dataset, *, scale: Scale) -> Preparation:
@@ -82,7 +97,6 @@ def _fit_table(dataset: Dataset, *, scale: Scale) -> Preparation:
         *_number_notes(roles, scaled=scaler is not None),
         *_category_notes(features),
         *_dropped_notes(dropped),
-        *lost_notes(frame, roles),
     ]
     return Preparation(
         "table",
@@ -132,8 +146,7 @@ def _dropped_notes(dropped: dict[str, str]) -> list[str]:
 
 def _fit_vectors(X: npt.NDArray[Any], *, scale: Scale) -> Preparation:
     values = as_finite(X)
-    lost = int(np.isnan(values).sum())
-    notes = [f"{lost} missing or infinite numbers were replaced by the median of their column."] if lost else []
+    notes = []
     imputer = SimpleImputer(strategy="median", keep_empty_features=True).fit(values)
     filled = imputer.transform(values)
     deviations = filled.std(axis=0, dtype=np.float64)

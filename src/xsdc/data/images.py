@@ -20,12 +20,12 @@ import warnings
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -83,56 +83,68 @@ def read_images(path: Path, roles: Roles, *, image_size: ImageSize = None) -> Da
     Dataset
         Of kind "images"; ids are paths within the folder.
     """
-    _require_roles(roles, name=path.name)
-    with _opened(path) as source, _bombs_are_errors():
-        if not source.names:
-            raise InvalidInputError(
-                f"`{path.name}` holds no images. It needs files that end in {', '.join(sorted(SUFFIXES))}."
-            )
-        sizes = {name: size for name in source.names if (size := _attempt(source, name, _size)) is not None}
-        (width, height), size_notes = _common_size(list(sizes.values()), image_size, name=path.name)
+    require_roles(roles, name=path.name)
+    with open_images(path) as source, bombs_are_errors():
+        sizes = {name: size for name in source.names if (size := attempt(source, name, read_size)) is not None}
+        (width, height), size_notes = common_size(list(sizes.values()), image_size, name=path.name)
         require_memory(3 * width * height * len(sizes), what=f"Reading the images of `{path.name}`")
-        cut = partial(_pixels, size=(width, height))
-        read = {name: image for name in sizes if (image := _attempt(source, name, cut)) is not None}
-    _refuse_mostly_broken(source.names, read, name=path.name)
-    X = _stacked(list(read.values()))
-    folders = _folders(list(read))
+        use = partial(cut, size=(width, height))
+        read = {name: image for name in sizes if (image := attempt(source, name, use)) is not None}
+    refuse_mostly_broken(source.names, read, name=path.name)
+    X = stacked(list(read.values()))
+    notes = [*size_notes, *broken_note(source.names, read)]
+    return with_folders(X, list(read), roles, name=path.name, notes=notes)
+
+
+def with_folders(X: Any, names: list[str], roles: Roles, *, name: str, notes: list[str]) -> Dataset:
+    """Put images together with what their folders say of them; images may be such as are read later."""
+    folders = _folders(names)
     truth = roles.truth is not None
     known = read_known(
         None if truth else folders, folders if truth else None, n=len(X), label_name="folder", truth_name="folder"
     )
     return Dataset(
-        name=path.name,
+        name=name,
         kind="images",
         X=X,
-        ids=np.array(list(read), dtype=object),
+        ids=np.array(names, dtype=object),
         id_name="file",
         labels=known.labels,
         allowed=known.allowed,
         truth=known.truth,
         pictures=X,
-        notes=[*size_notes, *_broken_note(source.names, read), *known.notes],
+        notes=[*notes, *known.notes],
     )
 
 
-def _require_roles(roles: Roles, *, name: str) -> None:
+def require_roles(roles: Roles, *, name: str) -> None:
+    """Refuse roles that folders cannot have."""
     roles.require_in(["folder"], where=f"A folder of images (`{name}`)")
     if roles.id is not None or roles.ignore:
         raise InvalidInputError("The column `folder` of images can be the label or the truth only.")
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Source]:
+def open_images(path: Path) -> Iterator[Source]:
+    """Find the images of a folder or zip; refuse one that has none."""
     if path.is_dir():
         names = [file.relative_to(path).as_posix() for file in path.rglob("*") if file.is_file()]
-        yield Source(_wanted(names), lambda name: (path / name).read_bytes())
+        yield _some(Source(_wanted(names), lambda name: (path / name).read_bytes()), path)
         return
     with zipfile.ZipFile(path) as file:
         large = [info.filename for info in file.infolist() if info.file_size > LARGEST_FILE]
         if large:
             raise InvalidInputError(f"`{large[0]}` of `{path.name}` is larger than any image should be (256 MB).")
         outer = _outer_folder(names := _wanted(file.namelist()))
-        yield Source([name.removeprefix(outer) for name in names], lambda name: file.read(outer + name))
+        yield _some(Source([name.removeprefix(outer) for name in names], lambda name: file.read(outer + name)), path)
+
+
+def _some(source: Source, path: Path) -> Source:
+    if not source.names:
+        raise InvalidInputError(
+            f"`{path.name}` holds no images. It needs files that end in {', '.join(sorted(SUFFIXES))}."
+        )
+    return source
 
 
 def _wanted(names: list[str]) -> list[str]:
@@ -159,7 +171,7 @@ def _folders(names: list[str]) -> list[str]:
 
 
 @contextmanager
-def _bombs_are_errors() -> Iterator[None]:
+def bombs_are_errors() -> Iterator[None]:
     """Have Pillow raise where an image is small on disk and huge in memory; its other warnings do not matter here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -167,7 +179,7 @@ def _bombs_are_errors() -> Iterator[None]:
         yield
 
 
-def _attempt(source: Source, name: str, use: Callable[[Image.Image], T]) -> T | None:
+def attempt(source: Source, name: str, use: Callable[[Image.Image], T]) -> T | None:
     """Open an image and use it; None if it is broken."""
     try:
         with Image.open(io.BytesIO(source.read(name))) as image:
@@ -182,12 +194,13 @@ def _attempt(source: Source, name: str, use: Callable[[Image.Image], T]) -> T | 
         raise InvalidInputError(f"`{name}` cannot be read: {error}.") from error
 
 
-def _size(image: Image.Image) -> tuple[int, int]:
+def read_size(image: Image.Image) -> tuple[int, int]:
+    """Return width and height as one sees them."""
     sideways = image.getexif().get(ORIENTATION) in SIDEWAYS
     return (image.height, image.width) if sideways else (image.width, image.height)
 
 
-def _pixels(image: Image.Image, size: tuple[int, int]) -> Pixels:
+def cut(image: Image.Image, size: tuple[int, int]) -> Pixels:
     """Read one image in the size that is asked for, gray (H, W) where it is."""
     image.draft(None, (max(size), max(size)))  # a large JPEG is decoded at a fraction of its size
     ImageOps.exif_transpose(image, in_place=True)
@@ -209,9 +222,7 @@ def _gray_or_colour(image: Image.Image) -> Image.Image:
     return image.convert("L" if image.mode in ("1", "L", "F") else "RGB")
 
 
-def _common_size(
-    sizes: list[tuple[int, int]], image_size: ImageSize, *, name: str
-) -> tuple[tuple[int, int], list[str]]:
+def common_size(sizes: list[tuple[int, int]], image_size: ImageSize, *, name: str) -> tuple[tuple[int, int], list[str]]:
     """Choose (width, height) for all images, and say what happens to the others."""
     if not sizes:
         raise InvalidInputError(f"None of the images in `{name}` can be read; they are broken or not images.")
@@ -238,18 +249,23 @@ def _common_size(
     return target, [note]
 
 
-def _stacked(images: list[Pixels]) -> Pixels:
-    if all(image.ndim == 2 for image in images):
+def stacked(images: list[Pixels], *, coloured: bool | None = None) -> Pixels:
+    """Put images of one size together, gray where all are, unless it is said whether they are to be coloured."""
+    if coloured is None:
+        coloured = any(image.ndim == 3 for image in images)
+    if not coloured:
         return np.stack(images)
     return np.stack([image if image.ndim == 3 else np.repeat(image[..., None], 3, axis=2) for image in images])
 
 
-def _broken_note(names: list[str], read: dict[str, Pixels]) -> list[str]:
+def broken_note(names: list[str], read: Collection[str]) -> list[str]:
+    """Say which images are passed over."""
     broken = [name for name in names if name not in read]
     return [f"{len(broken)} broken image(s) were passed over: {listed(broken, limit=3)}."] if broken else []
 
 
-def _refuse_mostly_broken(names: list[str], read: dict[str, Pixels], *, name: str) -> None:
+def refuse_mostly_broken(names: list[str], read: Collection[str], *, name: str) -> None:
+    """Refuse images of which more than half cannot be read."""
     broken = [image for image in names if image not in read]
     if 2 * len(broken) > len(names):
         raise InvalidInputError(

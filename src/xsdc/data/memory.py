@@ -8,6 +8,8 @@ from pathlib import Path
 from xsdc.errors import InvalidInputError
 
 MEMINFO = Path("/proc/meminfo")
+SHARE = 0.5  # of the free memory; what takes more is read block by block
+ASSUMED = 2**33  # bytes that are free where the system does not say
 
 
 def available_memory() -> int | None:
@@ -22,6 +24,12 @@ def available_memory() -> int | None:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):  # Windows has no sysconf
         return None
+
+
+def is_large(needed: int) -> bool:
+    """Tell whether ``needed`` bytes are more than data in memory should take."""
+    free = available_memory()
+    return needed > SHARE * (ASSUMED if free is None else free)
 
 
 def require_memory(needed: int, *, what: str) -> None:

@@ -30,10 +30,44 @@ def as_pixels(array: npt.NDArray[Any], *, name: str) -> tuple[npt.NDArray[np.uin
     """
     if 0 in array.shape:
         raise InvalidInputError(f"{name} must hold images; it is empty, of shape {array.shape}.")
-    return _as_bytes(_channels_last(array, name=name), name=name)
+    images = channels_last(array, name=name)
+    shades = Shades()
+    shades.add(array)
+    notes = shades.check(array.dtype, name=name)
+    return as_bytes(images, shades.high), notes
 
 
-def _channels_last(array: npt.NDArray[Any], *, name: str) -> npt.NDArray[Any]:
+class Shades:
+    """From where to where pixels go, gathered over the blocks of an array."""
+
+    def __init__(self) -> None:
+        self.low, self.high = np.inf, -np.inf
+        self.exact = True
+
+    def add(self, array: npt.NDArray[Any]) -> None:
+        """Look at a block."""
+        if array.dtype == np.uint8 or array.dtype.kind == "b":
+            return
+        self.low = float(np.minimum(self.low, array.min()))  # NaN stays NaN
+        self.high = float(np.maximum(self.high, array.max()))
+        self.exact = self.exact and (array.dtype.kind != "f" or bool((np.rint(array) == array).all()))
+
+    def check(self, dtype: np.dtype[Any], *, name: str) -> list[str]:
+        """Refuse what are no pixels; say what is done to them."""
+        if dtype == np.uint8 or dtype.kind == "b":
+            return []
+        if not (self.low >= 0 and self.high <= 255):  # also where either is NaN
+            raise InvalidInputError(
+                f"{name} must hold pixels from 0 to 1 or from 0 to 255; they go from {self.low:g} to {self.high:g}."
+                " Shift and scale them, or flatten them to (n, d) if they are not images."
+            )
+        if dtype.kind == "f" and self.high <= 1:
+            return [f"Pixels of {name} from 0 to 1 were brought to 0 to 255."]
+        return [] if self.exact else [f"Pixels of {name} were rounded to whole numbers from 0 to 255."]
+
+
+def channels_last(array: npt.NDArray[Any], *, name: str) -> npt.NDArray[Any]:
+    """Put colours last; refuse shapes that are none of images."""
     if array.ndim == 3:
         if array.shape[2] in (*COLOURS, 4) and array.shape[1] > 4:
             raise InvalidInputError(
@@ -50,22 +84,15 @@ def _channels_last(array: npt.NDArray[Any], *, name: str) -> npt.NDArray[Any]:
     return moved[..., 0] if moved.shape[3] == 1 else moved
 
 
-def _as_bytes(array: npt.NDArray[Any], *, name: str) -> tuple[npt.NDArray[np.uint8], list[str]]:
+def as_bytes(array: npt.NDArray[Any], high: float) -> npt.NDArray[np.uint8]:
+    """Bring pixels, the highest of which is known, to whole numbers from 0 to 255."""
     if array.dtype == np.uint8:
-        return np.ascontiguousarray(array), []
+        return np.ascontiguousarray(array)
     if array.dtype.kind == "b":
-        return array.astype(np.uint8) * np.uint8(255), []
-    low, high = float(array.min()), float(array.max())
-    if not (low >= 0 and high <= 255):  # also where either is NaN
-        raise InvalidInputError(
-            f"{name} must hold pixels from 0 to 1 or from 0 to 255; they go from {low:g} to {high:g}. Shift and scale"
-            " them, or flatten them to (n, d) if they are not images."
-        )
-    if array.dtype.kind == "f" and high <= 1:
-        return np.rint(array * 255).astype(np.uint8), [f"Pixels of {name} from 0 to 1 were brought to 0 to 255."]
-    rounded = np.rint(array).astype(np.uint8)
-    exact = array.dtype.kind != "f" or bool((rounded == array).all())
-    return rounded, [] if exact else [f"Pixels of {name} were rounded to whole numbers from 0 to 255."]
+        return array.astype(np.uint8) * np.uint8(255)
+    scaled = array * 255 if array.dtype.kind == "f" and high <= 1 else array
+    rounded: npt.NDArray[np.uint8] = np.rint(scaled).astype(np.uint8)
+    return rounded
 
 
 def as_coloured(pixels: npt.NDArray[np.uint8], *, coloured: bool) -> npt.NDArray[np.uint8]:

@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from xsdc.data.columns import HUGE, Numbers, Role, as_days, as_numbers, as_words, count_lost
+from xsdc.data.columns import Numbers, Role, as_days, as_finite, as_numbers, as_words
 from xsdc.data.dataset import Dataset
 from xsdc.data.pixels import as_coloured
+from xsdc.data.remarks import Remarks
 from xsdc.data.roles import listed, near_miss
 from xsdc.data.storage import read_parts, write_parts
 from xsdc.errors import InvalidInputError
@@ -86,14 +87,9 @@ class Preparation:
 
     def remarks(self, dataset: Dataset) -> list[str]:
         """Say what of a further data set is passed over or filled in."""
-        if self.kind == "vectors":
-            lost = int(np.isnan(as_finite(dataset.X)).sum())
-            return [f"{lost} missing or infinite numbers are replaced by medians."] if lost else []
-        if self.kind == "images":
-            return []
-        extra = [column for column in dataset.X.columns if column not in (*self.roles, *self.dropped)]
-        said = [f"Columns that the fit did not have are passed over: {listed(extra)}."] if extra else []
-        return [*said, *lost_notes(dataset.X, self.roles)]
+        remarks = Remarks(self)
+        remarks.add(dataset)
+        return remarks.said()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a file that `load` reads."""
@@ -148,29 +144,3 @@ def named_columns(frame: pd.DataFrame, roles: dict[str, Role]) -> npt.NDArray[np
     """Columns of categories, (n, q)."""
     columns = [as_words(frame[column]) for column, role in roles.items() if role == "category"]
     return np.column_stack(columns) if columns else np.empty((len(frame), 0), dtype=object)
-
-
-def lost_notes(frame: pd.DataFrame, roles: dict[str, Role]) -> list[str]:
-    """Say which cells are missing or make no sense in their column."""
-    counts = {column: count_lost(frame[column], role) for column, role in roles.items()}
-    empty = {column: missing for column, (missing, _) in counts.items() if missing}
-    strange = {column: strays for column, (_, strays) in counts.items() if strays}
-    notes = []
-    if empty:
-        notes.append(
-            f"{sum(empty.values())} cells are missing in {listed(list(empty))}: numbers are filled in by the median of"
-            " their column, words are a category of their own."
-        )
-    if strange:
-        notes.append(
-            f"{sum(strange.values())} cells are infinite, too large or no number in {listed(list(strange))} and count"
-            " as missing."
-        )
-    return notes
-
-
-def as_finite(X: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Copy X as floating point, with NaN for what is not finite."""
-    values = np.array(X, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
-    values[~(np.abs(values) <= HUGE)] = np.nan
-    return values

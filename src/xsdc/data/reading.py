@@ -10,12 +10,18 @@ from pathlib import Path
 
 import numpy as np
 
+from xsdc.data.array_blocks import H5adBlocks, npy_blocks, npz_blocks
 from xsdc.data.arrays import read_npy, read_npz
+from xsdc.data.blocks import Blocks, Held
 from xsdc.data.dataset import Dataset
 from xsdc.data.h5ad import read_h5ad
+from xsdc.data.image_blocks import ImageBlocks
 from xsdc.data.images import ImageSize, read_images
+from xsdc.data.memory import is_large
 from xsdc.data.named import DATASETS, load_dataset
 from xsdc.data.roles import Roles, listed, near_miss
+from xsdc.data.sizes import estimated_size
+from xsdc.data.table_blocks import TableBlocks, csv_blocks, parquet_blocks
 from xsdc.data.tables import read_csv, read_parquet
 from xsdc.errors import InvalidInputError
 
@@ -63,6 +69,7 @@ def read_data(
     id_column: str | None = None,
     ignore: Sequence[str] = (),
     image_size: ImageSize = None,
+    in_memory: bool = True,
 ) -> Dataset:
     """Read points and what is known of them from a file, a folder or a named data set.
 
@@ -83,6 +90,9 @@ def read_data(
         Columns of a table to leave out.
     image_size : int or pair of int, optional
         Side in pixels, or height and width, to which images of a folder or zip are brought.
+    in_memory : bool
+        Whether points must be in memory. If not, those that would take more than half of what is free are left where
+        they are, and X is `Rows`, which are read as they are needed.
 
     Returns
     -------
@@ -101,11 +111,61 @@ def read_data(
         _refuse_image_size(image_size, str(source))
         return _with_roles(load_dataset(str(source)), roles)
     kind, note = ("images", None) if path.is_dir() else _kind(path)
-    if kind == "images":
-        return read_images(path, roles, image_size=image_size)
-    _refuse_image_size(image_size, path.name)
-    dataset = READERS[kind](path, roles)
+    if kind != "images":
+        _refuse_image_size(image_size, path.name)
+    if not in_memory and is_large(estimated_size(path, kind, image_size)):
+        dataset = _opened(path, kind, roles, image_size=image_size, thorough=True).known()
+    elif kind == "images":
+        dataset = read_images(path, roles, image_size=image_size)
+    else:
+        dataset = READERS[kind](path, roles)
     return dataset if note is None else replace(dataset, notes=[note, *dataset.notes])
+
+
+def open_blocks(
+    source: str | os.PathLike[str], *, image_size: tuple[int, int] | None = None, thorough: bool = True
+) -> Blocks:
+    """Open points to be read block by block, whatever their number; nothing is looked at but points and ids.
+
+    Parameters
+    ----------
+    source : path or str
+        As in `read_data`.
+    image_size : pair of int, optional
+        Height and width to which images of a folder or zip are brought.
+    thorough : bool
+        Whether images are all decoded beforehand, so that all blocks are gray, or coloured, alike.
+
+    Returns
+    -------
+    Blocks
+    """
+    path = Path(source).expanduser()
+    if not _exists(path):
+        return Held(read_data(source, image_size=image_size))
+    kind, note = ("images", None) if path.is_dir() else _kind(path)
+    if kind != "images":
+        _refuse_image_size(image_size, path.name)
+    blocks = _opened(path, kind, Roles(), image_size=image_size, thorough=thorough)
+    blocks.notes = [*([] if note is None else [note]), *blocks.notes]
+    return blocks
+
+
+def open_table(source: str | os.PathLike[str], roles: Roles) -> TableBlocks:
+    """Open a table (text or Parquet) to be read block by block."""
+    path = Path(source).expanduser()
+    if not _exists(path) or path.is_dir():
+        raise InvalidInputError(f"There is no file `{source}`; it must be a table.")
+    kind, _ = _kind(path)
+    if kind not in TABLES:
+        raise InvalidInputError(f"`{path.name}` must be a table, in text or Parquet; it is {KINDS[kind]}.")
+    return TABLES[kind](path, roles)
+
+
+def _opened(path: Path, kind: str, roles: Roles, *, image_size: ImageSize, thorough: bool) -> Blocks:
+    if kind == "images":
+        return ImageBlocks(path, roles, image_size=image_size, thorough=thorough)
+    return BLOCKS[kind](path, roles)
 
 
 def holds_image_files(source: str | os.PathLike[str]) -> bool:
@@ -208,4 +268,11 @@ READERS: Mapping[str, Callable[[Path, Roles], Dataset]] = {
     "npz": read_npz,
     "npy": read_npy,
     "h5ad": read_h5ad,
+}
+TABLES: Mapping[str, Callable[[Path, Roles], TableBlocks]] = {"table": csv_blocks, "parquet": parquet_blocks}
+BLOCKS: Mapping[str, Callable[[Path, Roles], Blocks]] = {
+    **TABLES,
+    "npz": npz_blocks,
+    "npy": npy_blocks,
+    "h5ad": H5adBlocks,
 }

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import importlib
-import io
-import itertools
-import re
-from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +12,15 @@ import numpy as np
 import pandas as pd
 
 from xsdc.data.dataset import Dataset
-from xsdc.data.labels import MISSING, cell_text, read_known
+from xsdc.data.labels import cell_text, read_known
+from xsdc.data.layout import Layout, find_layout, refuse_duplicates
 from xsdc.data.memory import require_memory
 from xsdc.data.roles import Roles, listed, looks_like_labels
-from xsdc.data.text import Text, read_text
+from xsdc.data.text import COPIES
 from xsdc.errors import InvalidInputError
 
-DECIMAL_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+")
-NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
-SAMPLE = 50
+BUFFER = 2**20  # bytes of a Parquet column that are read ahead
+ROW_NUMBERS = "The first column has no name and counts the rows; it is left out."
 
 
 def read_csv(path: Path, roles: Roles) -> Dataset:
@@ -42,16 +40,11 @@ def read_csv(path: Path, roles: Roles) -> Dataset:
     -------
     Dataset
     """
-    text = read_text(path)
-    names, headed, notes = _header(text, name=path.name)
-    roles.require_in(names, where=f"`{path.name}`")
-    _require_even_rows(text, n_columns=len(names), headed=headed, name=path.name)
-    decimal = _decimal(text)
-    if decimal == ",":
-        notes.append("Cells such as 1,5 were read as numbers with a decimal comma.")
-    frame = _parsed(text, names, headed=headed, decimal=decimal, roles=roles, name=path.name)
-    frame, dropped = _without_row_numbers(frame, roles)
-    return from_frame(frame, roles, name=path.name, notes=[*text.notes, *notes, *dropped])
+    layout = find_layout(path, roles)
+    unpacked = ", unpacked," if layout.text.size != path.stat().st_size else ""
+    require_memory(COPIES * layout.text.size, what=f"Reading `{path.name}`{unpacked}")
+    frame, dropped = _without_row_numbers(_parsed(layout, roles), roles)
+    return from_frame(frame, roles, name=path.name, notes=[*layout.notes, *dropped])
 
 
 def read_parquet(path: Path, roles: Roles) -> Dataset:
@@ -68,20 +61,32 @@ def read_parquet(path: Path, roles: Roles) -> Dataset:
     -------
     Dataset
     """
+    require_memory(2 * parquet_size(path), what=f"Reading `{path.name}`")
+    with open_parquet(path) as file:
+        frame = file.read().to_pandas()
+        if any(name is not None for name in frame.index.names):
+            frame = frame.reset_index()
+    return from_frame(frame, roles, name=path.name, notes=[])
+
+
+def parquet_size(path: Path) -> int:
+    """Bytes of a Parquet file, unpacked."""
+    with open_parquet(path) as file:
+        return sum(file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups))
+
+
+@contextmanager
+def open_parquet(path: Path) -> Iterator[Any]:
+    """Open a Parquet file; say what is wrong where it cannot be read."""
     arrow = require_module("pyarrow", extra="parquet", purpose="Reading Parquet")
     parquet = require_module("pyarrow.parquet", extra="parquet", purpose="Reading Parquet")
     try:
-        with parquet.ParquetFile(path) as file:
-            groups = (file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups))
-            require_memory(2 * sum(groups), what=f"Reading `{path.name}`")
-            frame = file.read().to_pandas()
-        if any(name is not None for name in frame.index.names):
-            frame = frame.reset_index()
+        with parquet.ParquetFile(path, buffer_size=BUFFER) as file:
+            yield file
     except InvalidInputError:
         raise
     except (arrow.ArrowException, OSError, ValueError, TypeError, KeyError) as error:
         raise InvalidInputError(f"`{path.name}` is not a whole Parquet file: {first_line(error)}.") from error
-    return from_frame(frame, roles, name=path.name, notes=[])
 
 
 def from_frame(frame: pd.DataFrame, roles: Roles, *, name: str, notes: list[str]) -> Dataset:
@@ -104,29 +109,40 @@ def from_frame(frame: pd.DataFrame, roles: Roles, *, name: str, notes: list[str]
         Of kind "table".
     """
     frame = frame.set_axis([str(column) for column in frame.columns], axis="columns")
-    columns = list(frame.columns)
-    _refuse_duplicates(columns, name=name)
-    roles.require_in(columns, where=f"`{name}`")
-    if frame.empty:
-        raise InvalidInputError(f"`{name}` has columns but no rows. A table needs at least one row.")
+    require_columns(list(frame.columns), roles, n=len(frame), name=name)
     X = frame.drop(columns=list(roles.named)).reset_index(drop=True)
-    if X.shape[1] == 0:
+    return with_cells(X, frame, roles, name=name, columns=list(X.columns), notes=notes)
+
+
+def require_columns(columns: list[str], roles: Roles, *, n: int, name: str) -> None:
+    """Refuse names that stand there twice, roles of columns that are not there, and tables with nothing in them."""
+    refuse_duplicates(columns, name=name)
+    roles.require_in(columns, where=f"`{name}`")
+    if n == 0 or not columns:
+        raise InvalidInputError(f"`{name}` has columns but no rows. A table needs at least one row.")
+    if set(columns) <= set(roles.named):
         raise InvalidInputError(
             f"`{name}` has nothing to learn from: each of its columns ({listed(columns)}) is a label, an id or ignored."
         )
+
+
+def with_cells(
+    X: Any, cells: pd.DataFrame, roles: Roles, *, name: str, columns: list[str], notes: list[str]
+) -> Dataset:
+    """Put points together with what columns say of them; points may be such as are read later."""
     known = read_known(
-        None if roles.label is None else frame[roles.label],
-        None if roles.truth is None else frame[roles.truth],
-        n=len(frame),
+        None if roles.label is None else cells[roles.label],
+        None if roles.truth is None else cells[roles.truth],
+        n=len(X),
         label_name=roles.label or "",
         truth_name=roles.truth or "",
     )
-    hint = looks_like_labels(X.columns) if roles.label is None and roles.truth is None else None
+    hint = looks_like_labels(columns) if roles.label is None and roles.truth is None else None
     return Dataset(
         name=name,
         kind="table",
         X=X,
-        ids=np.arange(len(frame)) if roles.id is None else column_ids(frame[roles.id], column=roles.id),
+        ids=np.arange(len(X)) if roles.id is None else column_ids(cells[roles.id], column=roles.id),
         id_name="row" if roles.id is None else roles.id,
         labels=known.labels,
         allowed=known.allowed,
@@ -142,14 +158,15 @@ def _hint(column: str) -> str:
     )
 
 
-def column_ids(cells: Any, *, column: str) -> np.ndarray[tuple[int, ...], np.dtype[np.object_]]:
-    """Make ids of cells: text, none of it empty."""
+def column_ids(cells: Any, *, column: str, begin: int = 0) -> np.ndarray[tuple[int, ...], np.dtype[np.object_]]:
+    """Make ids of cells, the first of which stands in row ``begin``: text, none of it empty."""
     series = pd.Series(cells, dtype=object)
     ids = np.array([cell_text(cell) for cell in series.where(series.notna(), None)], dtype=object)
     empty = np.flatnonzero(ids == "")
     if empty.size:
         raise InvalidInputError(
-            f"Column `{column}` must name every point; {empty.size} cells are empty, the first in row {empty[0]}."
+            f"Column `{column}` must name every point; {empty.size} cells are empty, the first in row"
+            f" {begin + empty[0]}."
         )
     return ids
 
@@ -164,66 +181,14 @@ def require_module(module: str, *, extra: str, purpose: str) -> Any:
         ) from error
 
 
-def _header(text: Text, *, name: str) -> tuple[list[str], bool, list[str]]:
-    """Return names of the columns, whether the file gives them, and what to say about it."""
-    _, cells = next(text.rows(), (0, []))
-    if not cells:
-        raise InvalidInputError(f"`{name}` is empty. A table needs a line of names and at least one row.")
-    first = [cell.strip() for cell in cells]
-    if not _are_names(first):
-        names = [f"column {i}" for i in range(1, len(first) + 1)]
-        return names, False, [f"`{name}` names no columns; they are called `{names[0]}` to `{names[-1]}`."]
-    names = [cell or f"column {i}" for i, cell in enumerate(first, start=1)]
-    _refuse_duplicates(names, name=name)
-    return names, True, []
-
-
-def _are_names(cells: list[str]) -> bool:
-    numbers = [cell for cell in cells if NUMBER.fullmatch(cell)]
-    if not numbers:
-        return True
-    counting = all(cell.isdecimal() for cell in numbers) and len(numbers) > 1
-    return counting and all(int(b) - int(a) == 1 for a, b in itertools.pairwise(numbers))
-
-
-def _require_even_rows(text: Text, *, n_columns: int, headed: bool, name: str) -> None:
-    n = 0
-    for line, row in text.rows():
-        n += 1
-        if len(row) != n_columns:
-            raise InvalidInputError(
-                f"`{name}` must have {n_columns} cells in every row; line {line} has {len(row)}."
-                ' Put cells that hold the delimiter between quotes ("a, b").'
-            )
-    if n == int(headed):
-        raise InvalidInputError(f"`{name}` has a line of names but no rows. A table needs at least one row.")
-
-
-def _decimal(text: Text) -> str:
-    """Tell a decimal comma, which there is only where something else separates cells."""
-    if text.delimiter == ",":
-        return "."
-    cells = [cell.strip() for (_, row), _ in zip(text.rows(), range(SAMPLE), strict=False) for cell in row]
-    return "," if any(DECIMAL_COMMA.fullmatch(cell) for cell in cells) else "."
-
-
-def _parsed(text: Text, names: list[str], *, headed: bool, decimal: str, roles: Roles, name: str) -> pd.DataFrame:
+def _parsed(layout: Layout, roles: Roles) -> pd.DataFrame:
     try:
-        return pd.read_csv(
-            io.StringIO(text.content),
-            sep=text.delimiter,
-            header=0 if headed else None,
-            names=names,
-            index_col=False,
-            dtype={column: str for column in (roles.label, roles.truth, roles.id) if column is not None},
-            keep_default_na=False,
-            na_values={column: list(MISSING) for column in names if column != roles.id},
-            skipinitialspace=True,
-            decimal=decimal,
-            low_memory=False,
-        )
+        with layout.text.opened() as file:
+            return pd.read_csv(file, **layout.options(roles))
+    except InvalidInputError:
+        raise
     except ValueError as error:  # pandas' own errors are of this kind: an open quote, for one
-        raise InvalidInputError(f"`{name}` cannot be read as a table: {first_line(error)}.") from error
+        raise InvalidInputError(f"`{layout.text.path.name}` cannot be read as a table: {first_line(error)}.") from error
 
 
 def _without_row_numbers(frame: pd.DataFrame, roles: Roles) -> tuple[pd.DataFrame, list[str]]:
@@ -233,13 +198,7 @@ def _without_row_numbers(frame: pd.DataFrame, roles: Roles) -> tuple[pd.DataFram
         return frame, []
     if not np.array_equal(frame[first].to_numpy(), np.arange(len(frame))):
         return frame, []
-    return frame.drop(columns=first), ["The first column has no name and counts the rows; it is left out."]
-
-
-def _refuse_duplicates(columns: list[str], *, name: str) -> None:
-    twice = [column for column, count in Counter(columns).items() if count > 1]
-    if twice:
-        raise InvalidInputError(f"`{name}` must name each column once; {listed(twice)} stand there more than once.")
+    return frame.drop(columns=first), [ROW_NUMBERS]
 
 
 def first_line(error: Exception) -> str:

@@ -4,17 +4,17 @@ from xsdc.runs.configuration import Configuration, DataOptions
 from xsdc.runs.fit import fit_run, is_finished, make_estimator, read_resumed, remake_report
 from xsdc.runs.folder import RunFolder, read_metrics
 from xsdc.runs.given import Given, read_given
-from xsdc.runs.predict import predict_run
+from xsdc.runs.predict import Prediction
 
 __all__ = [
     "Configuration",
     "DataOptions",
     "Given",
+    "Prediction",
     "RunFolder",
     "fit_run",
     "is_finished",
     "make_estimator",
-    "predict_run",
     "read_given",
     "read_metrics",
     "read_resumed",

@@ -15,7 +15,7 @@ from xsdc.runs.symptoms import Symptom, find_symptoms
 
 def examine(configuration: Configuration) -> tuple[Given, list[Symptom]]:
     """Read what a fit would read, and look for what may go wrong; the gravest first."""
-    given = read_given(configuration.data, seed=configuration.seed)
+    given = read_given(configuration.data, seed=configuration.seed, in_memory=False)
     found = [
         *_clashes(given, configuration),
         *find_symptoms(given),
@@ -43,7 +43,7 @@ def _clashes(given: Given, configuration: Configuration) -> Iterator[Symptom]:
 
 def _preparation(given: Given, configuration: Configuration) -> Iterator[Symptom]:
     try:
-        preparation, _ = fit_preparation(given.dataset, scale=configuration.data.scale)
+        preparation, _ = fit_preparation(given.at_hand, scale=configuration.data.scale)
     except InvalidInputError as error:
         yield Symptom("error", "columns", str(error))
     else:

@@ -60,7 +60,6 @@ def keep_drawing(
     truth: Ints | None,
 ) -> None:
     """Write features before and after training, M among some points, and how points look."""
-    dataset = given.dataset
     position = {name: code for code, name in enumerate(model.classes_.tolist())}
     some = np.unique(points[np.linspace(0, len(points) - 1, min(len(points), MOST_EQUIVALENT)).astype(int)])
     ordered = some[np.argsort([position[model.labels_[i]] for i in some.tolist()], kind="stable")]
@@ -73,11 +72,12 @@ def keep_drawing(
     }
     if truth is not None:
         arrays["truth"] = truth
-    if dataset.pictures is not None:
-        arrays["pictures"] = dataset.pictures[points]
-    elif isinstance(dataset.X, pd.DataFrame):
-        shown = dataset.X.iloc[points, :MOST_COLUMNS]
-        cells = [{str(name): _cell(value) for name, value in row.items()} for row in shown.to_dict("records")]
+    shown = given.dataset.taken(points)
+    if shown.pictures is not None:
+        arrays["pictures"] = shown.pictures
+    elif isinstance(shown.X, pd.DataFrame):
+        records = shown.X.iloc[:, :MOST_COLUMNS].to_dict("records")
+        cells = [{str(name): _cell(value) for name, value in row.items()} for row in records]
         arrays["cells"] = np.array(json.dumps(cells))
     partial = path.with_suffix(".partial")
     with partial.open("wb") as file:

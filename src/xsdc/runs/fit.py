@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from xsdc import XSDC
-from xsdc.data import fit_preparation
+from xsdc.data import Prepared
 from xsdc.errors import InvalidInputError
 from xsdc.fitting import check_sizes, read_knowledge
 from xsdc.report import write_report
@@ -21,12 +21,14 @@ from xsdc.runs.configuration import Configuration
 from xsdc.runs.drawing import FirstFeatures, choose_points, keep_drawing, read_findings
 from xsdc.runs.folder import RunFolder, read_metrics, write_json
 from xsdc.runs.given import Given, read_given
+from xsdc.runs.learned import finish, learn
 from xsdc.runs.metrics import match_truth, summarise
 from xsdc.runs.symptoms import FEW_LABELS, find_symptoms
 from xsdc.runs.words import in_words
 from xsdc.training import Callback
 
 Announce = Callable[[str], None]
+ASSESSED = 2**14  # points of a file at a time
 
 
 def fit_run(
@@ -65,19 +67,47 @@ def fit_run(
     """
     begun = time.perf_counter()
     announce("Reading")
-    given = read_given(configuration.data, seed=configuration.seed)
+    given = read_given(configuration.data, seed=configuration.seed, in_memory=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the fit will say it again
         check_knowledge(given, configuration)
-    preparation, Z = fit_preparation(given.dataset, scale=configuration.data.scale)
-    read = time.perf_counter()
+    learned = learn(given, configuration, folder, resume=resume)
     if resume:
         folder.metrics.unlink(missing_ok=True)
+        folder.drop_prepared()
     else:
         folder.claim(force=force)
     write_json(folder.configuration, configuration.as_dict())
-    preparation.save(folder.preparation)
+    try:
+        try:
+            prepared = finish(learned, given, folder)
+        except InvalidInputError:
+            if not resume:
+                folder.abandon()
+            raise
+        prepared.preparation.save(folder.preparation)
+        return _fit_prepared(
+            configuration, folder, given, prepared, begun, resume=resume, report=report, callbacks=callbacks,
+            announce=announce,
+        )  # fmt: skip
+    finally:
+        folder.drop_prepared()
 
+
+def _fit_prepared(
+    configuration: Configuration,
+    folder: RunFolder,
+    given: Given,
+    prepared: Prepared,
+    begun: float,
+    *,
+    resume: bool,
+    report: bool,
+    callbacks: Sequence[Callback],
+    announce: Announce,
+) -> dict[str, Any]:
+    """Fit to prepared points, and write what was found."""
+    read, Z = time.perf_counter(), prepared.Z
     announce("Training and labelling")
     points = choose_points(given, seed=configuration.seed)
     first = FirstFeatures(points)
@@ -99,7 +129,7 @@ def fit_run(
     write_json(folder.history, model.history_)
     truth = match_truth(model, given, codes)
     keep_drawing(folder.points, given, model, Z, points=points, before=first.features, truth=truth)
-    notes = [in_words(text) for text in (*given.dataset.notes, *preparation.notes)]
+    notes = [in_words(text) for text in (*given.dataset.notes, *prepared.preparation.notes)]
     said = list_warnings(given, configuration, model, caught)
     metrics = summarise(model, given, codes, probability, shape=Z.shape[1:], notes=notes, warnings=said)
     metrics["seconds"] = {"read": read - begun, "fit": fitted - read, "total": time.perf_counter() - begun}
@@ -156,7 +186,13 @@ def assess(model: XSDC, Z: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.f
     """Class of each point as a position, and how probable the classifier finds it."""
     position = {name: code for code, name in enumerate(model.classes_.tolist())}
     codes = np.array([position[label] for label in model.labels_.tolist()], dtype=np.int64)
-    return codes, model.predict_proba(Z)[np.arange(len(codes)), codes]
+    rows = ASSESSED if isinstance(Z, np.memmap) else len(codes)
+    probability = np.empty(len(codes))
+    for begin in range(0, len(codes), rows):
+        here = codes[begin : begin + rows]
+        given = model.predict_proba(np.asarray(Z[begin : begin + rows]))
+        probability[begin : begin + rows] = given[np.arange(len(here)), here]
+    return codes, probability
 
 
 def write_labels(

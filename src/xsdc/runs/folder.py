@@ -72,6 +72,11 @@ class RunFolder:
         """States of an unfinished training."""
         return self.path / "checkpoints"
 
+    @property
+    def prepared(self) -> Path:
+        """Prepared points of a fit that runs, where they are too many for memory."""
+        return self.path / "prepared"
+
     def written(self) -> list[Path]:
         """Files of a run that are there."""
         ours = (
@@ -84,6 +89,7 @@ class RunFolder:
             self.points,
             self.report,
             self.checkpoints,
+            self.prepared,
         )
         return [path for path in ours if path.exists()]
 
@@ -112,6 +118,11 @@ class RunFolder:
         """Remove the files of a run, and nothing else."""
         for path in self.written():
             shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    def drop_prepared(self) -> None:
+        """Remove prepared points, which a fit needs only while it runs."""
+        if self.prepared.exists():
+            shutil.rmtree(self.prepared)
 
     def abandon(self) -> None:
         """Leave nothing behind of a run that could not begin."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from xsdc.data import Dataset, read_data, read_links, read_pairs
+from xsdc.data import Dataset, Rows, draw_sample, read_data, read_links, read_pairs
 from xsdc.errors import InvalidInputError
 from xsdc.runs.configuration import DataOptions
 
@@ -26,11 +26,19 @@ class Given:
         Points, labels, allowed labels.
     must_link, cannot_link : array of int64, shape (m, 2)
         Pairs of positions.
+    sample : Dataset or None
+        Some of the points, in memory, where all of them are too many for it.
     """
 
     dataset: Dataset
     must_link: Pairs
     cannot_link: Pairs
+    sample: Dataset | None = None
+
+    @property
+    def at_hand(self) -> Dataset:
+        """The points that are in memory: all, or the sample."""
+        return self.dataset if self.sample is None else self.sample
 
     @property
     def y(self) -> npt.NDArray[np.object_] | None:
@@ -53,8 +61,18 @@ class Given:
         }
 
 
-def read_given(options: DataOptions, *, seed: int = 0) -> Given:
-    """Read data and pairs; hide labels where only some are to be kept."""
+def read_given(options: DataOptions, *, seed: int = 0, in_memory: bool = True) -> Given:
+    """Read data and pairs; hide labels where only some are to be kept.
+
+    Parameters
+    ----------
+    options : DataOptions
+        What to read.
+    seed : int
+        Which labels are kept.
+    in_memory : bool
+        Whether points must be in memory; if not, large data are left where they are and a sample is taken.
+    """
     dataset = read_data(
         options.source,
         label_column=options.label_column,
@@ -62,6 +80,7 @@ def read_given(options: DataOptions, *, seed: int = 0) -> Given:
         id_column=options.id_column,
         ignore=options.ignore,
         image_size=options.image_size,
+        in_memory=in_memory,
     )
     if options.keep_labels is not None:
         dataset = hide_labels(dataset, options.keep_labels, np.random.default_rng(seed))
@@ -69,7 +88,8 @@ def read_given(options: DataOptions, *, seed: int = 0) -> Given:
     must = none if options.must_link is None else read_pairs(options.must_link, dataset, name="must_link")
     cannot = none if options.cannot_link is None else read_pairs(options.cannot_link, dataset, name="cannot_link")
     more = (none, none) if options.links is None else read_links(options.links, dataset)
-    return Given(dataset, np.concatenate([must, more[0]]), np.concatenate([cannot, more[1]]))
+    sample = draw_sample(dataset) if isinstance(dataset.X, Rows) else None
+    return Given(dataset, np.concatenate([must, more[0]]), np.concatenate([cannot, more[1]]), sample)
 
 
 def hide_labels(dataset: Dataset, keep: int, rng: np.random.Generator) -> Dataset:

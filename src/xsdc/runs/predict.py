@@ -1,8 +1,9 @@
-"""From a run and a file to a class for each of its points."""
+"""From a run and a file to a class for each of its points, block by block."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,31 +11,14 @@ import numpy as np
 import pandas as pd
 
 from xsdc import XSDC
-from xsdc.data import Dataset, Preparation, holds_image_files, read_data
+from xsdc.data import Blocks, Dataset, Preparation, Remarks, holds_image_files, open_blocks
 from xsdc.errors import InvalidInputError
 from xsdc.runs.folder import RunFolder, read_json
+from xsdc.runs.tables import TableWriter
 
 
-@dataclass(frozen=True)
-class Predicted:
+class Prediction:
     """What a run says of further points.
-
-    Attributes
-    ----------
-    table : data frame
-        Id, label and probability; with all classes, a column for the probability of each.
-    notes : list of str
-        What was passed over or filled in.
-    """
-
-    table: pd.DataFrame
-    notes: list[str]
-
-
-def predict_run(
-    where: Path, source: str, *, id_column: str | None = None, all_classes: bool = False, network: Any = None
-) -> Predicted:
-    """Predict the class of each point of a file.
 
     Parameters
     ----------
@@ -49,46 +33,90 @@ def predict_run(
     network : object, optional
         The user's own network, where the model was fitted with one.
     """
-    if where.is_dir():
-        folder = RunFolder(where)
-        folder.require(folder.model, folder.preparation, folder.configuration)
-        model, preparation = XSDC.load(folder.model, network=network), Preparation.load(folder.preparation)
-        roles = read_json(folder.configuration)["data"]
-    else:
-        model, preparation, roles = XSDC.load(where, network=network), None, {}
+
+    def __init__(
+        self,
+        where: Path,
+        source: str,
+        *,
+        id_column: str | None = None,
+        all_classes: bool = False,
+        network: Any = None,
+    ) -> None:
+        self._model, self._preparation, self._roles = read_run(where, network=network)
+        self._id_column, self._all_classes = id_column, all_classes
+        self._blocks = open_like(self._preparation, source)
+        if self._preparation is None and self._blocks.kind == "table":
+            raise InvalidInputError(
+                f"A model file takes arrays of numbers or images; for a table like {source}, give the run."
+            )
+        self._remarks = None if self._preparation is None else Remarks(self._preparation)
+
+    def tables(self) -> Iterator[pd.DataFrame]:
+        """Yield id, label and probability of a block of points at a time; with all classes, a column for each."""
+        for block in self._blocks.read(self._blocks.rows()):
+            ids = find_ids(block, self._id_column, self._roles.get("id_column"))
+            Z = block.X if self._preparation is None else self._preparation.transform(block)
+            if self._remarks is not None:
+                self._remarks.add(self._without_roles(block))
+            yield self._tabled(ids, self._model.predict_proba(Z))
+
+    def notes(self) -> list[str]:
+        """Say what was passed over or filled in, once all blocks were read."""
+        broken = [note for note in self._blocks.notes if "broken" in note] if self._blocks.kind == "images" else []
+        return [*broken, *([] if self._remarks is None else self._remarks.said())]
+
+    def write(self, out: Path) -> int:
+        """Write all of it to a CSV or Parquet file, which appears under its name once it is whole.
+
+        Returns
+        -------
+        int
+            Number of points.
+        """
+        with TableWriter(out) as writer:
+            for table in self.tables():
+                writer.add(table)
+        return writer.n
+
+    def _without_roles(self, dataset: Dataset) -> Dataset:
+        """Leave out columns that the fit has used otherwise than as features, or that are no more than ids here."""
+        if self._preparation is None or not isinstance(dataset.X, pd.DataFrame):
+            return dataset
+        roles = self._roles
+        names = {self._id_column, *(roles.get(name) for name in ("label_column", "truth_column", "id_column"))}
+        names = (names | set(roles.get("ignore", ()))) - set(self._preparation.roles)
+        return replace(dataset, X=dataset.X[[column for column in dataset.X.columns if column not in names]])
+
+    def _tabled(self, ids: Any, probabilities: Any) -> pd.DataFrame:
+        best = probabilities.argmax(1)
+        classes = self._model.classes_
+        columns = {
+            "id": ids,
+            "label": classes[best],
+            "probability": np.round(probabilities[np.arange(len(best)), best], 6),
+        }
+        if self._all_classes:
+            columns |= {f"probability of {name}": np.round(probabilities[:, c], 6) for c, name in enumerate(classes)}
+        return pd.DataFrame(columns)
+
+
+def read_run(where: Path, *, network: Any = None) -> tuple[XSDC, Preparation | None, dict[str, Any]]:
+    """Read model, preparation and roles of columns of a run; of a model file, the model alone."""
+    if not where.is_dir():
+        return XSDC.load(where, network=network), None, {}
+    folder = RunFolder(where)
+    folder.require(folder.model, folder.preparation, folder.configuration)
+    roles = read_json(folder.configuration)["data"]
+    return XSDC.load(folder.model, network=network), Preparation.load(folder.preparation), roles
+
+
+def open_like(preparation: Preparation | None, source: str) -> Blocks:
+    """Open points; images in the size of the fit."""
     size = None
     if preparation is not None and preparation.kind == "images" and holds_image_files(source):
         size = preparation.shape[0], preparation.shape[1]
-    dataset = read_data(source, image_size=size)
-    ids = find_ids(dataset, id_column, roles.get("id_column"))
-    Z = dataset.X if preparation is None else preparation.transform(dataset)
-    notes = [] if preparation is None else preparation.remarks(without_roles(dataset, roles, id_column))
-    if isinstance(Z, pd.DataFrame):
-        raise InvalidInputError(
-            f"A model file takes arrays of numbers or images; for a table like {source}, give the run."
-        )
-    probabilities = model.predict_proba(Z)
-    best = probabilities.argmax(1)
-    table = pd.DataFrame(
-        {
-            "id": ids,
-            "label": model.classes_[best],
-            "probability": np.round(probabilities[np.arange(len(best)), best], 6),
-        }
-    )
-    if all_classes:
-        more = {f"probability of {name}": np.round(probabilities[:, c], 6) for c, name in enumerate(model.classes_)}
-        table = pd.concat([table, pd.DataFrame(more)], axis=1)
-    return Predicted(table, notes)
-
-
-def without_roles(dataset: Dataset, roles: dict[str, Any], id_column: str | None) -> Dataset:
-    """Leave out columns that the fit has used otherwise than as features."""
-    if not isinstance(dataset.X, pd.DataFrame):
-        return dataset
-    names = {id_column, *(roles.get(name) for name in ("label_column", "truth_column", "id_column"))}
-    names |= set(roles.get("ignore", ()))
-    return replace(dataset, X=dataset.X[[column for column in dataset.X.columns if column not in names]])
+    return open_blocks(source, image_size=size, thorough=preparation is None)
 
 
 def find_ids(dataset: Dataset, asked: str | None, usual: str | None) -> Any:

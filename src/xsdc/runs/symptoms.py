@@ -97,7 +97,7 @@ def _ids(given: Given) -> Iterator[Symptom]:
 
 
 def _duplicates(given: Given) -> Iterator[Symptom]:
-    dataset = given.dataset
+    dataset = given.at_hand
     place = _same_rows(dataset.X)
     rows: dict[int, list[int]] = defaultdict(list)
     for i, key in enumerate(place.tolist()):
@@ -117,7 +117,13 @@ def _duplicates(given: Given) -> Iterator[Symptom]:
         )
     copies = sum(len(members) - 1 for members in repeated)
     if copies:
-        yield Symptom("note", "duplicates", f"{copies:,} of {dataset.n:,} points repeat another one exactly.")
+        yield Symptom(
+            "note", "duplicates", f"{copies:,} of {dataset.n:,} points{_sampled(given)} repeat another one exactly."
+        )
+
+
+def _sampled(given: Given) -> str:
+    return "" if given.sample is None else f" (drawn from {given.dataset.n:,})"
 
 
 def _same_rows(X: Any) -> npt.NDArray[np.int64]:
@@ -131,9 +137,9 @@ def _same_rows(X: Any) -> npt.NDArray[np.int64]:
 
 
 def _columns(given: Given) -> Iterator[Symptom]:
-    X = given.dataset.X
+    X = given.at_hand.X
     if not isinstance(X, pd.DataFrame):
-        if given.dataset.kind == "vectors":
+        if given.at_hand.kind == "vectors":
             constant = int((np.ptp(X, axis=0) == 0).sum())
             if constant:
                 yield Symptom("note", "constant columns", f"{constant} of {X.shape[1]} columns say nothing.")
@@ -168,12 +174,12 @@ def _counts_up(column: pd.Series) -> bool:
     """Whether a column of whole numbers goes up by one from row to row."""
     if column.dtype.kind not in "iu":
         return False
-    return bool((column.diff().dropna() == 1).all())
+    return bool((np.diff(column) == np.diff(column.index)).all())  # rows of a sample are not one after the other
 
 
 def _telltales(given: Given, X: pd.DataFrame) -> Iterator[Symptom]:
     """Columns that give the label away."""
-    labels = given.dataset.labels
+    labels = given.at_hand.labels
     known = np.flatnonzero([label is not None for label in labels])
     classes = pd.Series([str(labels[i]) for i in known])
     if len(known) < 10 or classes.nunique() < 2:

@@ -1,0 +1,31 @@
+"""From what a run is given to numbers: in memory where they fit, else in a file of the run."""
+
+from __future__ import annotations
+
+from xsdc.data import Preparation, Prepared, Rows, fit_preparation, learn_from_sample, prepare_large
+from xsdc.runs.configuration import Configuration
+from xsdc.runs.folder import RunFolder
+from xsdc.runs.given import Given
+
+
+def learn(given: Given, configuration: Configuration, folder: RunFolder, *, resume: bool) -> Prepared | Preparation:
+    """Learn how to make numbers of the data, and make them if they are in memory; nothing is written yet.
+
+    A run that goes on takes the preparation that it began with: how much memory is free may have changed since.
+    """
+    begun = Preparation.load(folder.preparation) if resume and folder.preparation.is_file() else None
+    if not isinstance(given.dataset.X, Rows):
+        if begun is not None:
+            return Prepared(begun, begun.transform(given.dataset))
+        return Prepared(*fit_preparation(given.dataset, scale=configuration.data.scale))
+    if begun is not None:
+        return begun
+    return learn_from_sample(given.dataset, given.at_hand, scale=configuration.data.scale)
+
+
+def finish(learned: Prepared | Preparation, given: Given, folder: RunFolder) -> Prepared:
+    """Make the numbers that are not made yet, block by block, in a file of the folder."""
+    if isinstance(learned, Prepared):
+        return learned
+    folder.prepared.mkdir()
+    return prepare_large(given.dataset, learned, folder.prepared / "points.npy", again=folder.preparation.is_file())
