@@ -72,10 +72,10 @@ class Source(ABC):
                 )
         return found[place]
 
-    def blocks(self, size: int = BLOCK) -> Iterator[Array]:
+    def blocks(self) -> Iterator[Array]:
         """Read all rows, some at a time."""
-        for start in range(0, len(self), size):
-            yield self.take(np.arange(start, min(start + size, len(self))))
+        for start in range(0, len(self), BLOCK):
+            yield self.take(np.arange(start, min(start + BLOCK, len(self))))
 
 
 class ArraySource(Source):
