@@ -78,6 +78,9 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         Steps on all points, after steps on labeled points alone.
     batch_size, labeled_batch_size : int
         Unlabeled points in a step, copies counted, and labeled ones.
+    memory_size : int
+        Unlabeled points of earlier steps whose features are remembered and balanced along with the batch, so that small
+        batches, which need less memory, see as many points as large ones.
     learning_rate, supervised_learning_rate : float or "auto"
         Of steps on all points and on labeled ones. A number is the length of each filter's step where filters are on
         the sphere (convolutional kernel networks), and the factor of the gradient elsewhere.
@@ -169,6 +172,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         supervised_iter: int | Auto = "auto",
         batch_size: int = 1024,
         labeled_batch_size: int = 1024,
+        memory_size: int = 0,
         learning_rate: float | Auto = "auto",
         supervised_learning_rate: float | Auto = "auto",
         ridge: float | Auto = "auto",
@@ -194,6 +198,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         self.supervised_iter = supervised_iter
         self.batch_size = batch_size
         self.labeled_batch_size = labeled_batch_size
+        self.memory_size = memory_size
         self.learning_rate = learning_rate
         self.supervised_learning_rate = supervised_learning_rate
         self.ridge = ridge

@@ -113,6 +113,7 @@ def make_trainer(
         choose_ridge=choose_ridge,
         score=None if held is None else score,
         augment=settings.augment,
+        memory_size=settings.memory_size,
         callbacks=_callbacks(settings),
         generator=generator,
     )

@@ -6,7 +6,7 @@ import copy
 import hashlib
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from xsdc.labelers import Labeler, WholeData
 from xsdc.networks import Network, SphereStep, group_parameters, make_steps, normalize_features
 from xsdc.training.batches import Augment, Batches
 from xsdc.training.callbacks import Callback
+from xsdc.training.memory import Memory
 from xsdc.training.step import batch_features, batch_objective
 
 Score = Callable[[Network, float], float]
@@ -106,6 +107,8 @@ class Trainer:
         Network and lambda to a number, the higher the better; the state with the best one is kept.
     augment : callable, optional
         Inputs and a generator to changed inputs, for the unlabeled points.
+    memory_size : int
+        Unlabeled points of earlier steps whose features are balanced along with a batch.
     callbacks : sequence of Callback
         Observers.
     generator : torch.Generator
@@ -127,6 +130,7 @@ class Trainer:
         n_clusters: int | None = None,
         score: Score | None = None,
         augment: Augment | None = None,
+        memory_size: int = 0,
         callbacks: Sequence[Callback] = (),
     ) -> None:
         if plan.total and not network.trainable:
@@ -140,6 +144,7 @@ class Trainer:
         self.plan, self.labeler, self.sizes, self.augment = plan, labeler, sizes, augment
         self.n_clusters = n_clusters
         self.choose_ridge, self.score, self.callbacks, self.generator = choose_ridge, score, callbacks, generator
+        self.memory = Memory(memory_size)
         self.optimizers: list[Optimizer] = _make_optimizers(network, plan)
         self.iteration = 0
         self.lam = float("nan")
@@ -202,8 +207,12 @@ class Trainer:
         if not supervised:
             self.labeler.look(self._view())
         batch = self.batches.draw(self.generator, labeled_only=supervised, weights=self.labeler.draw_weights())
+        if not supervised:
+            batch = replace(batch, remembered=self.memory.beside(batch.unlabeled))
         self.network.train()
-        Phi = batch_features(self.network, self.data, batch, augment=self.augment, generator=self.generator)
+        Phi = batch_features(
+            self.network, self.data, batch, augment=self.augment, generator=self.generator, memory=self.memory
+        )
         objective = batch_objective(
             Phi,
             batch,
@@ -292,6 +301,7 @@ class Trainer:
             "best_state": copy.deepcopy(self._best_state),
             "first_state": copy.deepcopy(self._first_state),
             "labeler": copy.deepcopy(self.labeler.state_dict()),
+            "memory": self.memory.state_dict(),
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -306,6 +316,7 @@ class Trainer:
         self._best_state = copy.deepcopy(state["best_state"])
         self._first_state = copy.deepcopy(state["first_state"])
         self.labeler.load_state_dict(copy.deepcopy(state["labeler"]))
+        self.memory.load_state_dict(state["memory"])
 
     def fingerprint(self) -> str:
         """Digest of what makes this training what it is: data, knowledge, first parameters, plan, source of chance.
@@ -314,7 +325,7 @@ class Trainer:
         """
         batches, facts, kind = self.batches, self.constraints, type(self.labeler)
         shown = kind.__qualname__ if kind.__repr__ is object.__repr__ else repr(self.labeler)
-        sizes = (batches.labeled_size, batches.unlabeled_size, batches.copies, self.n_clusters)
+        sizes = (batches.labeled_size, batches.unlabeled_size, batches.copies, self.n_clusters, self.memory.size)
         digest = hashlib.sha256(repr((astuple(self.plan), sizes, shown)).encode())
         tensors = [self.data, self.generator.get_state(), batches.labeled, batches.unlabeled]
         tensors += self._first_state.values()

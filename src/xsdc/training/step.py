@@ -15,26 +15,44 @@ from xsdc.errors import DivergedError
 from xsdc.labelers import BatchProblem, Labeler
 from xsdc.networks import Network, normalize_features
 from xsdc.training.batches import Augment, Batch
+from xsdc.training.memory import Memory
 
 
 def batch_features(
-    network: Network, data: Tensor, batch: Batch, *, augment: Augment | None, generator: torch.Generator
+    network: Network,
+    data: Tensor,
+    batch: Batch,
+    *,
+    augment: Augment | None,
+    generator: torch.Generator,
+    memory: Memory | None = None,
 ) -> Tensor:
-    """Features of a batch with gradients, the labeled and the unlabeled part each on its own scale."""
+    """Features of a batch with gradients, the labeled and the unlabeled part each on its own scale.
+
+    Remembered features are part of the unlabeled ones as constants; ``memory`` then takes those of the batch.
+    """
     inputs = [data[batch.labeled], data[batch.unlabeled]]
     if augment is not None and len(batch.unlabeled):
         inputs[1] = augment(inputs[1], generator)
     parts = []
-    for part in inputs:
+    for i, part in enumerate(inputs):
         if not len(part):
             continue
         Phi = network(part)
+        if i == 1:
+            if memory is not None:
+                memory.take(batch.unlabeled, Phi)
+            Phi = _with_remembered(Phi, batch)
         if not bool(Phi.detach().isfinite().all()):
             raise DivergedError("The features are not finite. Lower the learning rate, or check the network.")
         if not float((Phi.detach() - Phi.detach().mean(1, keepdim=True)).norm()) > 0:
             raise DivergedError("Every feature vector is constant. Lower the learning rate, or check the network.")
         parts.append(normalize_features(Phi)[0])
     return torch.cat(parts)
+
+
+def _with_remembered(Phi: Tensor, batch: Batch) -> Tensor:
+    return Phi if batch.remembered is None else torch.cat([Phi, batch.remembered.features])
 
 
 @dataclass(frozen=True)
