@@ -44,7 +44,7 @@ from xsdc.model_file import ModelFile, plain_items
 from xsdc.networks import Network, build_network
 from xsdc.networks.build import NetworkSpec
 from xsdc.networks.images import is_image_array
-from xsdc.training import Callback, Checkpoints
+from xsdc.training import Callback, Checkpoints, Processes
 
 Auto = Literal["auto"]
 Array = npt.NDArray[Any]
@@ -245,6 +245,9 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             Whether to go on from the last state there. With the same data, options and ``random_state`` the model ends
             as that of an uninterrupted fit, bit for bit on one machine.
 
+        Where torch.distributed has a process group, all its processes must call `fit` with the same arguments; they
+        share the work and end with the same model. The first one keeps the checkpoints.
+
         Returns
         -------
         self
@@ -264,7 +267,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             allowed_labels=allowed_labels,
             n_clusters=self.n_clusters,
         )
-        rng = check_random_state(self.random_state)
+        rng = Processes.here().agree(lambda: check_random_state(self.random_state))
         generator = torch.Generator().manual_seed(int(rng.randint(2**31)))
         choices = Choices()
         spec = choose_network(self.network, X.shape, knowledge, choices)

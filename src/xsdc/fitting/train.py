@@ -21,7 +21,7 @@ from xsdc.fitting.features import normalised, scaled_features
 from xsdc.fitting.knowledge import Knowledge
 from xsdc.fitting.settings import Settings
 from xsdc.networks import Network
-from xsdc.training import Batches, Callback, Progress, Trainer
+from xsdc.training import Batches, Callback, Processes, Progress, Trainer
 
 Ints = npt.NDArray[np.int64]
 SAMPLE = 2048  # points by which the ridge is chosen
@@ -163,4 +163,4 @@ def why_stopped(trainer: Trainer) -> str:
 
 def _callbacks(settings: Settings) -> list[Callback]:
     show = sys.stderr.isatty() if settings.progress == "auto" else settings.progress
-    return [*settings.callbacks, *([Progress()] if show else [])]
+    return [*settings.callbacks, *([Progress()] if show and Processes.here().first else [])]

@@ -1,7 +1,7 @@
 """Runs: from a file to a folder with model, labels, metrics, history and report, and back."""
 
 from xsdc.runs.configuration import Configuration, DataOptions
-from xsdc.runs.fit import fit_run, is_finished, make_estimator, read_resumed, remake_report
+from xsdc.runs.fit import find_task, fit_run, make_estimator, remake_report
 from xsdc.runs.folder import RunFolder, read_metrics
 from xsdc.runs.given import Given, read_given
 from xsdc.runs.predict import predict_run
@@ -11,12 +11,11 @@ __all__ = [
     "DataOptions",
     "Given",
     "RunFolder",
+    "find_task",
     "fit_run",
-    "is_finished",
     "make_estimator",
     "predict_run",
     "read_given",
     "read_metrics",
-    "read_resumed",
     "remake_report",
 ]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from xsdc import XSDC
-from xsdc.data import fit_preparation
+from xsdc.data import Preparation, fit_preparation
 from xsdc.errors import InvalidInputError
 from xsdc.fitting import check_sizes, read_knowledge
 from xsdc.report import write_report
@@ -24,7 +26,7 @@ from xsdc.runs.given import Given, read_given
 from xsdc.runs.metrics import match_truth, summarise
 from xsdc.runs.symptoms import FEW_LABELS, find_symptoms
 from xsdc.runs.words import in_words
-from xsdc.training import Callback
+from xsdc.training import Callback, Processes
 
 Announce = Callable[[str], None]
 
@@ -40,6 +42,8 @@ def fit_run(
     announce: Announce = lambda _stage: None,
 ) -> dict[str, Any]:
     """Read, prepare, fit, and write what was found.
+
+    Of many processes each reads the data and fits; the first one writes.
 
     Parameters
     ----------
@@ -65,18 +69,10 @@ def fit_run(
     """
     begun = time.perf_counter()
     announce("Reading")
-    given = read_given(configuration.data, seed=configuration.seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the fit will say it again
-        check_knowledge(given, configuration)
-    preparation, Z = fit_preparation(given.dataset, scale=configuration.data.scale)
+    processes = Processes.here()
+    given, preparation, Z = processes.each(partial(_read, configuration))
     read = time.perf_counter()
-    if resume:
-        folder.metrics.unlink(missing_ok=True)
-    else:
-        folder.claim(force=force)
-    write_json(folder.configuration, configuration.as_dict())
-    preparation.save(folder.preparation)
+    processes.agree(partial(_begin, folder, configuration, preparation, force=force, resume=resume))
 
     announce("Training and labelling")
     points = choose_points(given, seed=configuration.seed)
@@ -87,21 +83,77 @@ def fit_run(
         try:
             model.fit(Z, given.y, **given.facts, checkpoints=folder.checkpoints, resume=resume)
         except InvalidInputError:
-            if not resume:
+            if not resume and processes.first:
                 folder.abandon()
             raise
     fitted = time.perf_counter()
 
+    write = partial(
+        _write,
+        configuration,
+        folder,
+        given,
+        preparation,
+        model,
+        Z=Z,
+        points=points,
+        before=first.features,
+        caught=caught,
+        times=(begun, read, fitted),
+        report=report,
+        announce=announce,
+    )
+    return processes.agree(write)
+
+
+def _read(configuration: Configuration) -> tuple[Given, Preparation, Any]:
+    """Read the data and check what is known of it."""
+    given = read_given(configuration.data, seed=configuration.seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the fit will say it again
+        check_knowledge(given, configuration)
+    return given, *fit_preparation(given.dataset, scale=configuration.data.scale)
+
+
+def _begin(
+    folder: RunFolder, configuration: Configuration, preparation: Preparation, *, force: bool, resume: bool
+) -> None:
+    """Make the folder ready."""
+    if resume:
+        folder.metrics.unlink(missing_ok=True)
+    else:
+        folder.claim(force=force)
+    write_json(folder.configuration, configuration.as_dict())
+    preparation.save(folder.preparation)
+
+
+def _write(
+    configuration: Configuration,
+    folder: RunFolder,
+    given: Given,
+    preparation: Preparation,
+    model: XSDC,
+    *,
+    Z: Any,
+    points: npt.NDArray[np.int64],
+    before: npt.NDArray[np.float32],
+    caught: Sequence[warnings.WarningMessage],
+    times: tuple[float, float, float],
+    report: bool,
+    announce: Announce,
+) -> dict[str, Any]:
+    """Write what was found, the metrics last."""
     announce("Writing")
     model.save(folder.model)
     codes, probability = assess(model, Z)
     write_labels(folder.labels, given, model, codes, probability)
     write_json(folder.history, model.history_)
     truth = match_truth(model, given, codes)
-    keep_drawing(folder.points, given, model, Z, points=points, before=first.features, truth=truth)
+    keep_drawing(folder.points, given, model, Z, points=points, before=before, truth=truth)
     notes = [in_words(text) for text in (*given.dataset.notes, *preparation.notes)]
     said = list_warnings(given, configuration, model, caught)
     metrics = summarise(model, given, codes, probability, shape=Z.shape[1:], notes=notes, warnings=said)
+    begun, read, fitted = times
     metrics["seconds"] = {"read": read - begun, "fit": fitted - read, "total": time.perf_counter() - begun}
 
     if report:
@@ -137,6 +189,34 @@ def read_resumed(folder: RunFolder, asked: Configuration | None) -> Configuratio
             " options, or only --out and --resume."
         )
     return configuration
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be done with a folder.
+
+    Attributes
+    ----------
+    configuration : Configuration
+        Of the run.
+    resume : bool
+        Whether to go on with what is there.
+    finished : bool
+        Whether there is nothing to go on with.
+    """
+
+    configuration: Configuration
+    resume: bool = False
+    finished: bool = False
+
+
+def find_task(folder: RunFolder, asked: Configuration | None, *, resume: bool, restarted: bool = False) -> Task:
+    """Find out whether to begin or to go on; a process that was started anew goes on with its own run unasked."""
+    if restarted and asked is not None and folder.configuration.exists():
+        resume = resume or Configuration.read(folder.configuration).as_dict() == asked.as_dict()
+    if asked is not None and not resume:
+        return Task(asked)
+    return Task(read_resumed(folder, asked), resume=True, finished=is_finished(folder))
 
 
 def is_finished(folder: RunFolder) -> bool:

@@ -1,0 +1,201 @@
+"""Many processes on torch.distributed: each computes the features of its share of a batch, all take the same step."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from xsdc.errors import InvalidInputError
+from xsdc.networks import Network
+
+T = TypeVar("T")
+# Long, for the others wait while the first labels everybody; a process that dies is noticed by torchrun at once.
+PATIENCE = timedelta(hours=4)
+
+
+@dataclass(frozen=True)
+class Processes:
+    """The processes that take part in a training.
+
+    Attributes
+    ----------
+    rank : int
+        Number of this one, from 0.
+    count : int
+        How many there are.
+    """
+
+    rank: int = 0
+    count: int = 1
+
+    @classmethod
+    def here(cls) -> Processes:
+        """Those of the default process group; one where there is no group."""
+        if not (dist.is_available() and dist.is_initialized()):
+            return cls()
+        return cls(dist.get_rank(), dist.get_world_size())
+
+    @property
+    def first(self) -> bool:
+        """Whether this is the one that decides and writes."""
+        return self.rank == 0
+
+    def agree(self, decide: Callable[[], T]) -> T:
+        """Let the first process decide and tell the others; an error of its is raised by all."""
+        if self.count == 1:
+            return decide()
+        told: list[Any] = [None, None]
+        if self.first:
+            try:
+                told[0] = decide()
+            except Exception as error:  # noqa: BLE001  the others wait for an answer, and this is one
+                told[1] = error
+        came = list(told)
+        dist.broadcast_object_list(came, src=0)
+        value, failure = told if self.first else came
+        if failure is not None:
+            raise failure
+        return value  # type: ignore[no-any-return]
+
+    def each(self, work: Callable[[], T]) -> T:
+        """Let every process do its own; where one fails, all raise what it met."""
+        if self.count == 1:
+            return work()
+        mine: list[Any] = [None, None]
+        try:
+            mine[0] = work()
+        except Exception as error:  # noqa: BLE001  the others wait to hear how it went
+            mine[1] = error
+        failures: list[Any] = [None] * self.count
+        dist.all_gather_object(failures, mine[1])
+        if failures[0] is not None:
+            raise mine[1] or failures[0]
+        for rank, failure in enumerate(failures):
+            if failure is not None:
+                raise InvalidInputError(f"Process {rank} has failed: {failure}") from failure
+        return mine[0]  # type: ignore[no-any-return]
+
+    def copy_from_first(self, tensor: Tensor) -> Tensor:
+        """Return the tensor of the first process; all have the same shape."""
+        if self.count > 1:
+            tensor = tensor.contiguous()
+            dist.broadcast(tensor, src=0)
+        return tensor
+
+    def require_same(self, what: str) -> None:
+        """Raise in all processes where a text is not the same in all of them."""
+        if self.count == 1:
+            return
+        texts: list[Any] = [None] * self.count
+        dist.all_gather_object(texts, what)
+        strange = [rank for rank, text in enumerate(texts) if text != texts[0]]
+        if strange:
+            raise InvalidInputError(
+                f"Process {strange[0]} was given other data, options or seed than process 0. Give all the same."
+            )
+
+    def share(self, n: int) -> Tensor:
+        """Rows of n that this process computes; all get as many, for which the last row may be repeated."""
+        length = -(-n // self.count)
+        return (torch.arange(length) + self.rank * length).clamp(max=n - 1)
+
+
+class SharedFeatures:
+    """Features of the parts of a batch, each process computing its share of each part.
+
+    Every process then has the features of all rows, its own with a gradient, and computes the same objective from
+    them. Its gradient for its own rows is therefore complete without another word, and the sum over processes of what
+    that gives for the parameters is the gradient of one process that computes the whole batch.
+
+    Parameters
+    ----------
+    network : Network
+        Its parameters become those of the first process.
+    processes : Processes
+        Who takes part.
+    """
+
+    def __init__(self, network: Network, processes: Processes) -> None:
+        self.processes = processes
+        self._parts: nn.Module = _Parts(network)
+        if processes.count > 1:
+            self._parts = DistributedDataParallel(self._parts)
+
+    def __call__(self, inputs: Sequence[Callable[[Tensor], Tensor]], sizes: Sequence[int]) -> list[Tensor]:
+        """Compute features.
+
+        Parameters
+        ----------
+        inputs : sequence of callables
+            For each part, rows to inputs of the network.
+        sizes : sequence of int
+            Rows of each part, 1 or more.
+
+        Returns
+        -------
+        list of Tensor, shape (size, D)
+        """
+        shares = [self.processes.share(n) for n in sizes]
+        parts: list[Tensor] = self._parts([take(rows) for take, rows in zip(inputs, shares, strict=True)])
+        if self.processes.count == 1:
+            return parts
+        gathered = [torch.split(each, [len(part) for part in parts]) for each in self._gather(torch.cat(parts))]
+        return [torch.cat(each)[:n] for each, n in zip(zip(*gathered, strict=True), sizes, strict=True)]
+
+    def _gather(self, own: Tensor) -> list[Tensor]:
+        """Gather the rows of all processes, those of this one with their gradient."""
+        rows = [torch.empty_like(own) for _ in range(self.processes.count)]
+        dist.all_gather(rows, own.detach().contiguous())
+        if own.requires_grad:
+            # DistributedDataParallel takes the mean of gradients, where it is the sum that is wanted.
+            own.register_hook(lambda gradient: gradient * self.processes.count)  # type: ignore[no-untyped-call]
+        rows[self.processes.rank] = own
+        return rows
+
+
+class _Parts(nn.Module):
+    """A network that is asked about several parts at once: DistributedDataParallel wants one call for each gradient."""
+
+    def __init__(self, network: Network) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, parts: Sequence[Tensor]) -> list[Tensor]:
+        """Compute the features of each part."""
+        return [self.network(part) for part in parts]
+
+
+@contextmanager
+def joined(device: str = "cpu") -> Iterator[Processes]:
+    """Join the processes that torchrun has started, and leave them; alone where it has started none.
+
+    Parameters
+    ----------
+    device : str
+        Where to compute: of several GPUs each process of a machine takes its own.
+    """
+    if not dist.is_available() or not dist.is_torchelastic_launched() or dist.is_initialized():
+        yield Processes.here()
+        return
+    on_gpu = device.startswith("cuda")
+    if on_gpu:
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    dist.init_process_group("nccl" if on_gpu else "gloo", timeout=PATIENCE)
+    try:
+        yield Processes.here()
+    finally:
+        dist.destroy_process_group()
+
+
+def restarted() -> bool:
+    """Whether torchrun has started this process in place of one that failed."""
+    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
