@@ -189,7 +189,10 @@ def joined(device: str = "cpu") -> Iterator[Processes]:
     on_gpu = device.startswith("cuda")
     if on_gpu:
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-    dist.init_process_group("nccl" if on_gpu else "gloo", timeout=PATIENCE)
+    store, rank, count = next(dist.rendezvous("env://", timeout=PATIENCE))
+    # The store of torchrun outlives its workers: under the same names, new ones would find the addresses of the dead.
+    store = dist.PrefixStore(f"start {_starts()}", store)
+    dist.init_process_group("nccl" if on_gpu else "gloo", store=store, rank=rank, world_size=count, timeout=PATIENCE)
     try:
         yield Processes.here()
     finally:
@@ -198,4 +201,8 @@ def joined(device: str = "cpu") -> Iterator[Processes]:
 
 def restarted() -> bool:
     """Whether torchrun has started this process in place of one that failed."""
-    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
+    return _starts() > 0
+
+
+def _starts() -> int:
+    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"))
