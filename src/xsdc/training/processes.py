@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.distributed import PrefixStore, rendezvous  # type: ignore[attr-defined]  # public, but not listed
 from torch.nn.parallel import DistributedDataParallel
 
 from xsdc.errors import InvalidInputError
@@ -189,9 +190,9 @@ def joined(device: str = "cpu") -> Iterator[Processes]:
     on_gpu = device.startswith("cuda")
     if on_gpu:
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-    store, rank, count = next(dist.rendezvous("env://", timeout=PATIENCE))
+    store, rank, count = next(rendezvous("env://", timeout=PATIENCE))
     # The store of torchrun outlives its workers: under the same names, new ones would find the addresses of the dead.
-    store = dist.PrefixStore(f"start {_starts()}", store)
+    store = PrefixStore(f"start {_starts()}", store)
     dist.init_process_group("nccl" if on_gpu else "gloo", store=store, rank=rank, world_size=count, timeout=PATIENCE)
     try:
         yield Processes.here()
