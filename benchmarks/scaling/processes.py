@@ -14,6 +14,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 from sklearn.datasets import load_digits
+from torch.multiprocessing.spawn import spawn
 
 from benchmarks.measure import markdown_table, write_between_markers
 from benchmarks.networks import drawn_images
@@ -86,7 +87,7 @@ def run(docs: Path) -> None:
     """Measure, print and write."""
     with tempfile.TemporaryDirectory() as folder:
         for count in (1, 2):
-            torch.multiprocessing.spawn(work, args=(count, folder), nprocs=count)
+            spawn(work, args=(count, folder), nprocs=count)  # type: ignore[no-untyped-call]
         one, two = (torch.load(f"{folder}/{count}.pt", weights_only=True) for count in (1, 2))
     rows = []
     for case, (_, dtype, _) in CASES.items():
@@ -95,11 +96,11 @@ def run(docs: Path) -> None:
         rows.append([case, f"{apart:.0e}", f"{slow:.2f} s", f"{quick:.2f} s", *traffic(len(alone), D, dtype)])
     header = [
         "what",
-        "parameters apart after 20 steps",
+        f"apart after {STEPS} steps",
         "a step, 1 process",
         "2 processes",
-        "features gathered",
-        "gradients",
+        "features sent",
+        "gradients sent",
     ]
     text = markdown_table(header, rows)
     print(text)
