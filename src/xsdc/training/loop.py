@@ -151,6 +151,7 @@ class Trainer:
         self.choose_ridge, self.score, self.callbacks, self.generator = choose_ridge, score, callbacks, generator
         self.memory = Memory(memory_size)
         self.processes = Processes.here()
+        self.processes.copy_module(network)  # machines may round filters from data differently
         self.optimizers: list[Optimizer] = _make_optimizers(network, plan)
         self.iteration = 0
         self.lam = float("nan")
@@ -240,6 +241,7 @@ class Trainer:
         for optimizer in self.optimizers:
             optimizer.zero_grad()
         objective.value.backward()  # type: ignore[no-untyped-call]
+        shared.add_gradients()
         if first_of_stage:
             self._set_rates(supervised=supervised)
         for optimizer in self.optimizers:

@@ -13,7 +13,6 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed import PrefixStore, rendezvous  # type: ignore[attr-defined]  # public, but not listed
-from torch.nn.parallel import DistributedDataParallel
 
 from xsdc.errors import InvalidInputError
 from xsdc.networks import Network
@@ -88,9 +87,16 @@ class Processes:
     def copy_from_first(self, tensor: Tensor) -> Tensor:
         """Return the tensor of the first process; all have the same shape."""
         if self.count > 1:
-            tensor = tensor.contiguous()
+            tensor = tensor.detach().clone(memory_format=torch.contiguous_format)
             dist.broadcast(tensor, src=0)
         return tensor
+
+    def copy_module(self, module: nn.Module) -> None:
+        """Make the parameters and buffers of a module those of the first process."""
+        if self.count == 1:
+            return
+        for tensor in module.state_dict().values():
+            tensor.copy_(self.copy_from_first(tensor))
 
     def require_same(self, what: str) -> None:
         """Raise in all processes where a text is not the same in all of them."""
@@ -117,19 +123,19 @@ class SharedFeatures:
     them. Its gradient for its own rows is therefore complete without another word, and the sum over processes of what
     that gives for the parameters is the gradient of one process that computes the whole batch.
 
+    `DistributedDataParallel` would take the mean instead, warn of how gradients of kernel layers lie in memory, and
+    refuse modules with parameters that take no part; there are too few parameters for its overlapping to matter.
+
     Parameters
     ----------
     network : Network
-        Its parameters become those of the first process.
+        The same in all processes.
     processes : Processes
         Who takes part.
     """
 
     def __init__(self, network: Network, processes: Processes) -> None:
-        self.processes = processes
-        self._parts: nn.Module = _Parts(network)
-        if processes.count > 1:
-            self._parts = DistributedDataParallel(self._parts)
+        self.network, self.processes = network, processes
 
     def __call__(self, inputs: Sequence[Callable[[Tensor], Tensor]], sizes: Sequence[int]) -> list[Tensor]:
         """Compute features.
@@ -145,8 +151,7 @@ class SharedFeatures:
         -------
         list of Tensor, shape (size, D)
         """
-        shares = [self.processes.share(n) for n in sizes]
-        parts: list[Tensor] = self._parts([take(rows) for take, rows in zip(inputs, shares, strict=True)])
+        parts = [self.network(take(self.processes.share(n))) for take, n in zip(inputs, sizes, strict=True)]
         if self.processes.count == 1:
             return parts
         gathered = [torch.split(each, [len(part) for part in parts]) for each in self._gather(torch.cat(parts))]
@@ -156,23 +161,18 @@ class SharedFeatures:
         """Gather the rows of all processes, those of this one with their gradient."""
         rows = [torch.empty_like(own) for _ in range(self.processes.count)]
         dist.all_gather(rows, own.detach().contiguous())
-        if own.requires_grad:
-            # DistributedDataParallel takes the mean of gradients, where it is the sum that is wanted.
-            own.register_hook(lambda gradient: gradient * self.processes.count)  # type: ignore[no-untyped-call]
         rows[self.processes.rank] = own
         return rows
 
-
-class _Parts(nn.Module):
-    """A network that is asked about several parts at once: DistributedDataParallel wants one call for each gradient."""
-
-    def __init__(self, network: Network) -> None:
-        super().__init__()
-        self.network = network
-
-    def forward(self, parts: Sequence[Tensor]) -> list[Tensor]:
-        """Compute the features of each part."""
-        return [self.network(part) for part in parts]
+    def add_gradients(self) -> None:
+        """Add up the gradients of all processes, each of which has seen its own rows."""
+        if self.processes.count == 1:
+            return
+        gradients = [p.grad for p in self.network.parameters() if p.grad is not None]
+        together = torch.cat([gradient.reshape(-1) for gradient in gradients])
+        dist.all_reduce(together)
+        for gradient, total in zip(gradients, torch.split(together, [g.numel() for g in gradients]), strict=True):
+            gradient.copy_(total.view(gradient.shape))
 
 
 @contextmanager
