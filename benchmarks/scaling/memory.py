@@ -40,6 +40,7 @@ def run(docs: Path) -> None:
                 records.append(trial(batch, memory, seed))
                 with log.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(records[-1]) + "\n")
+                write_between_markers(docs, table(records), name="memory")
     text = table(records, {sizes: step_seconds(*sizes) for sizes in SIZES})
     print(text)
     write_between_markers(docs, text, name="memory")
@@ -113,13 +114,14 @@ class _Clock(Callback):
         self.moments.append(time.perf_counter())
 
 
-def table(records: list[dict[str, Any]], seconds: dict[tuple[int, int], float]) -> str:
-    """Show accuracy and time of each pair of sizes."""
+def table(records: list[dict[str, Any]], seconds: dict[tuple[int, int], float] | None = None) -> str:
+    """Show accuracy and time of each pair of sizes; time is left open until all trials are made."""
     rows = []
     for batch, memory in SIZES:
         ours = [record for record in records if (record["batch"], record["memory"]) == (batch, memory)]
         best, last = ([record[name] for record in ours] for name in ("accuracy", "last"))
-        shown = [f"{np.mean(x):.3f} ± {np.std(x):.3f}" for x in (best, last)] if ours else ["", ""]
-        rows.append([f"{batch:,}", str(memory), str(len(ours)), *shown, f"{seconds[batch, memory]:.2f} s"])
+        shown = [f"{np.mean(x):.3f} ± {np.std(x):.3f}" for x in (best, last)] if ours else ["not yet made"] * 2
+        took = f"{seconds[batch, memory]:.2f} s" if seconds else "not yet measured"
+        rows.append([f"{batch:,}", str(memory), str(len(ours)), *shown, took])
     header = ["batch", "memory", "trials", "accuracy, best on validation", "accuracy, last step", "a step, one thread"]
     return markdown_table(header, rows)
