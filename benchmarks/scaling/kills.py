@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 import zipfile
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -19,9 +20,10 @@ from sklearn.datasets import load_digits
 
 from benchmarks.measure import markdown_table, write_between_markers
 
-KILLS, SEED, STEPS, LABELS = 20, 0, 300, 100
+KILLS, SEED, STEPS, ROWS, LABELS = 20, 0, 600, 600, 100
 LONGEST = 600  # seconds that a run may take, kills included, before it is given up
-LONGEST_DELAY = 0.15  # of the time of a run left alone, from when it goes on until it is killed
+EARLY = 0.2  # share of kills that come after data is read, mostly before a step; the others after a state is written
+LONGEST_DELAY = 0.05  # of the time of a run left alone, from there until it is killed
 COMPARED = ("model.xsdc", "labels.csv", "history.json")
 
 
@@ -54,7 +56,7 @@ class Outcome:
     same: dict[str, bool]
 
 
-def compare(folder: Path, *, kills: int, steps: int, rows: int | None = None) -> Outcome:
+def compare(folder: Path, *, kills: int, steps: int, rows: int = ROWS) -> Outcome:
     """Make both runs and compare what they have written."""
     X, y = (part[:rows] for part in load_digits(return_X_y=True))
     np.savez(folder / "digits.npz", X=X, y=np.where(np.arange(len(y)) < LABELS, y, -1))
@@ -73,7 +75,10 @@ def kill_often(folder: Path, steps: int, *, kills: int, seconds: float) -> list[
     while len(reached) < kills:
         process = start(folder, "killed", steps)
         try:
-            wait_for_beginning(folder / "killed" / "config.json", process)
+            if rng.random() < EARLY:
+                wait_for_news(folder / "killed", "config.json", process)
+            else:
+                wait_for_news(folder / "killed", "checkpoints/*.state", process)
             process.wait(timeout=rng.uniform(0, LONGEST_DELAY) * seconds)
         except subprocess.TimeoutExpired:
             process.kill()
@@ -92,10 +97,14 @@ def finish(folder: Path, out: str, steps: int) -> None:
         raise SystemExit(f"The run {out} has failed.")
 
 
-def wait_for_beginning(written: Path, process: subprocess.Popen[bytes]) -> None:
-    """Wait until a run has read its data, which is when it writes its configuration."""
-    begun = time.time()
-    while process.poll() is None and not (written.exists() and written.stat().st_mtime > begun):
+def wait_for_news(run_folder: Path, pattern: str, process: subprocess.Popen[bytes]) -> None:
+    """Wait until a process has written a file of its run."""
+    begun = time.time_ns()
+    while process.poll() is None:
+        for path in run_folder.glob(pattern):
+            with suppress(FileNotFoundError):  # states come and go
+                if path.stat().st_mtime_ns > begun:
+                    return
         time.sleep(0.01)
 
 
