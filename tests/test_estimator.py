@@ -475,6 +475,11 @@ class TestOptions:
         other = XSDC(max_iter=5, random_state=0, **option).fit(X, few(y))
         assert not np.allclose(plain.transform(X), other.transform(X))
 
+    def test_memory_size(self):
+        X, y = groups(spread=2.0)
+        one, other = (XSDC(max_iter=5, batch_size=8, memory_size=m, random_state=0).fit(X, few(y)) for m in (0, 16))
+        assert not np.allclose(one.transform(X), other.transform(X))
+
     def test_labeled_batch_size(self):
         X, y = groups(spread=2.0)
         one, other = (XSDC(max_iter=5, labeled_batch_size=b, random_state=0).fit(X, few(y, 20)) for b in (4, 1000))

@@ -48,7 +48,7 @@ from xsdc.model_file import ModelFile, plain_items
 from xsdc.networks import Network, NetworkConfig, build_network
 from xsdc.networks.build import NetworkSpec
 from xsdc.networks.images import is_image_array
-from xsdc.training import Callback, Checkpoints
+from xsdc.training import Callback, Checkpoints, Processes
 
 Auto = Literal["auto"]
 Array = npt.NDArray[Any]
@@ -82,6 +82,9 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         Steps on all points, after steps on labeled points alone.
     batch_size, labeled_batch_size : int
         Unlabeled points in a step, copies counted, and labeled ones.
+    memory_size : int
+        Unlabeled points of earlier steps whose features are remembered and balanced along with the batch, so that small
+        batches, which need less memory, see as many points as large ones.
     learning_rate, supervised_learning_rate : float or "auto"
         Of steps on all points and on labeled ones. A number is the length of each filter's step where filters are on
         the sphere (convolutional kernel networks), and the factor of the gradient elsewhere.
@@ -180,6 +183,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         supervised_iter: int | Auto = "auto",
         batch_size: int = 1024,
         labeled_batch_size: int = 1024,
+        memory_size: int = 0,
         learning_rate: float | Auto = "auto",
         supervised_learning_rate: float | Auto = "auto",
         ridge: float | Auto = "auto",
@@ -206,6 +210,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         self.supervised_iter = supervised_iter
         self.batch_size = batch_size
         self.labeled_batch_size = labeled_batch_size
+        self.memory_size = memory_size
         self.learning_rate = learning_rate
         self.supervised_learning_rate = supervised_learning_rate
         self.ridge = ridge
@@ -255,6 +260,9 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             Whether to go on from the last state there. With the same data, options and ``random_state`` the model ends
             as that of an uninterrupted fit, bit for bit on one machine.
 
+        Where torch.distributed has a process group, all its processes must call `fit` with the same arguments; they
+        share the work and end with the same model. The first one keeps the checkpoints.
+
         Returns
         -------
         self
@@ -274,7 +282,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             allowed_labels=allowed_labels,
             n_clusters=self.n_clusters,
         )
-        rng = check_random_state(self.random_state)
+        rng = Processes.here().agree(lambda: check_random_state(self.random_state))
         generator = torch.Generator().manual_seed(int(rng.randint(2**31)))
         choices = Choices()
         network = self._make_network(X, knowledge, settings, choices, generator)

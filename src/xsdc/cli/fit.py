@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +17,7 @@ from xsdc.errors import InvalidInputError
 if TYPE_CHECKING:
     from xsdc.runs import Configuration, RunFolder
 
+WRONG_INPUT = 2  # exit code of those who leave it to another process to tell
 ENOUGH = 20  # given labels, of which some can be hidden
 Json = Annotated[bool, typer.Option("--json", help="Print the metrics as JSON, and nothing else on stdout.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing of progress.")]
@@ -48,31 +51,42 @@ def fit(
 
     [bold]xsdc fit data.csv --label-column kind --out run/[/]
     """
-    from xsdc.runs import RunFolder, fit_run, is_finished, read_resumed  # noqa: PLC0415
+    from xsdc.runs import RunFolder, find_task, fit_run  # noqa: PLC0415
+    from xsdc.training.processes import joined, restarted  # noqa: PLC0415
 
     if force and resume:
         raise InvalidInputError("--force begins anew and --resume goes on; give one of them.")
     asked = read_configuration(source, data, options, config=config, seed=seed, needed=not resume)
     folder = RunFolder(out)
-    watch = Watch(quiet=quiet or json)
-    if resume:
-        asked = read_resumed(folder, asked)
-        if is_finished(folder):
+    with joined("cpu" if asked is None else str(asked.options["device"])) as processes, _told_once(processes.first):
+        task = processes.agree(lambda: find_task(folder, asked, resume=resume, restarted=restarted()))
+        watch = Watch(quiet=quiet or json or not processes.first)
+        if not task.finished:
+            with watch.shown():
+                fit_run(
+                    task.configuration,
+                    folder,
+                    force=force and not task.resume,
+                    resume=task.resume,
+                    report=report,
+                    callbacks=[watch.callback()],
+                    announce=watch.announce,
+                )
+        elif processes.first:
             note(f"The run in {out} is finished; there is nothing to go on with.")
+        if processes.first:
             show(folder, json=json)
-            return
-    assert asked is not None  # noqa: S101  read_configuration has seen to it
-    with watch.shown():
-        fit_run(
-            asked,
-            folder,
-            force=force,
-            resume=resume,
-            report=report,
-            callbacks=[watch.callback()],
-            announce=watch.announce,
-        )
-    show(folder, json=json)
+
+
+@contextmanager
+def _told_once(tells: bool) -> Iterator[None]:
+    """Let one of many processes tell what all have met."""
+    try:
+        yield
+    except InvalidInputError as error:
+        if tells:
+            raise
+        raise typer.Exit(WRONG_INPUT) from error
 
 
 def read_configuration(

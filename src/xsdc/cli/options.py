@@ -129,6 +129,9 @@ ESTIMATOR: dict[str, Any] = SIZES | {
     ),
     "batch_size": parsed(count, "Unlabeled points in a step.", panel=TRAINING, metavar="COUNT"),
     "labeled_batch_size": parsed(count, "Labeled points in a step.", panel=TRAINING, metavar="COUNT"),
+    "memory_size": parsed(
+        count, "Points of earlier steps that are balanced along with a batch.", panel=TRAINING, metavar="COUNT"
+    ),
     "learning_rate": parsed(
         or_word(number, "auto"), "Length of a step on all points.", panel=TRAINING, metavar="NUMBER|auto"
     ),

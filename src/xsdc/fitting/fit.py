@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
@@ -30,6 +30,7 @@ from xsdc.fitting.settings import ClusterSize, Settings, read_sizes
 from xsdc.fitting.train import hold_out, make_trainer, why_stopped
 from xsdc.networks import Network
 from xsdc.networks.rows import Rows
+from xsdc.training import Trainer
 
 Ints = npt.NDArray[np.int64]
 CLEARLY = 0.1  # of a margin; the first features are partial to the groups that they themselves have led to
@@ -175,9 +176,40 @@ def fit_model(
     )
     end = End(settings.ridge, settings.entropy, Bounds(bounds, given=given is not None), settings.n_landmarks, way)
     landmarks = choose_landmarks(knowledge, rng, most=settings.n_landmarks)
-    label = partial(end.label, landmarks=landmarks, rng=rng)
     first_state = copy.deepcopy(network.state_dict())
     trainer.run()
+    conclude = partial(
+        _conclude,
+        trainer,
+        data,
+        knowledge,
+        settings,
+        end=end,
+        landmarks=landmarks,
+        first_state=first_state,
+        held_out=held_out,
+        choices=choices,
+        rng=rng,
+    )
+    return end_alike(trainer, data, choices, rng, conclude)
+
+
+def _conclude(
+    trainer: Trainer,
+    data: Tensor | Rows,
+    knowledge: Knowledge,
+    settings: Settings,
+    *,
+    end: End,
+    landmarks: Ints,
+    first_state: dict[str, Tensor],
+    held_out: Ints,
+    choices: Choices,
+    rng: np.random.RandomState,
+) -> Fitted:
+    """Label all points and make the classifier."""
+    network = trainer.network
+    label = partial(end.label, landmarks=landmarks, rng=rng)
     found = _find(network, data, knowledge, label)
     kept = trainer.best_iteration if trainer.best_score is not None else trainer.iteration
     unguided = knowledge.n_clusters is not None and not (knowledge.constraints.classes >= 0).any()
@@ -203,6 +235,35 @@ def fit_model(
         stopped=why_stopped(trainer),
         best_iteration=kept,
     )
+
+
+def end_alike(
+    trainer: Trainer, data: Tensor | Rows, choices: Choices, rng: np.random.RandomState, conclude: Callable[[], Fitted]
+) -> Fitted:
+    """Let the first of many processes conclude, and the others end with what it found.
+
+    They compute the features of the data themselves: those are too large to be sent.
+    """
+    if trainer.processes.count == 1:
+        return conclude()
+    concluded: list[Fitted] = []
+
+    def tell() -> dict[str, Any]:
+        concluded.append(conclude())
+        sent = {each.name: getattr(concluded[0], each.name) for each in fields(Fitted)}
+        del sent["network"], sent["features"]
+        return {"sent": sent, "network": network.state_dict(), "choices": choices.made, "rng": rng.get_state()}
+
+    network = trainer.network
+    told = trainer.processes.agree(tell)
+    if concluded:
+        return concluded[0]
+    network.load_state_dict(told["network"])
+    choices.made[:] = told["choices"]
+    rng.set_state(told["rng"])
+    outcome = told["sent"].pop("outcome")
+    outcome = replace(outcome, classifier=outcome.classifier.to(network.device))
+    return Fitted(network=network, features=features_of_all(network, data)[0], outcome=outcome, **told["sent"])
 
 
 @dataclass(frozen=True)

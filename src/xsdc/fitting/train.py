@@ -22,7 +22,7 @@ from xsdc.fitting.knowledge import Knowledge
 from xsdc.fitting.settings import Settings
 from xsdc.networks import Network
 from xsdc.networks.rows import Rows
-from xsdc.training import Batches, Callback, Progress, Trainer
+from xsdc.training import Batches, Callback, Processes, Progress, Trainer
 
 Ints = npt.NDArray[np.int64]
 SAMPLE = 2048  # points by which the ridge is chosen
@@ -114,6 +114,7 @@ def make_trainer(
         choose_ridge=choose_ridge,
         score=None if held is None else score,
         augment=settings.augment,
+        memory_size=settings.memory_size,
         callbacks=_callbacks(settings),
         generator=generator,
     )
@@ -163,4 +164,4 @@ def why_stopped(trainer: Trainer) -> str:
 
 def _callbacks(settings: Settings) -> list[Callback]:
     show = sys.stderr.isatty() if settings.progress == "auto" else settings.progress
-    return [*settings.callbacks, *([Progress()] if show else [])]
+    return [*settings.callbacks, *([Progress()] if show and Processes.here().first else [])]

@@ -1,7 +1,7 @@
 """Runs: from a file to a folder with model, labels, metrics, history and report, and back."""
 
 from xsdc.runs.configuration import Configuration, DataOptions
-from xsdc.runs.fit import fit_run, is_finished, make_estimator, read_resumed, remake_report
+from xsdc.runs.fit import find_task, fit_run, make_estimator, remake_report
 from xsdc.runs.folder import RunFolder, read_metrics
 from xsdc.runs.given import Given, read_given
 from xsdc.runs.predict import Prediction
@@ -12,11 +12,10 @@ __all__ = [
     "Given",
     "Prediction",
     "RunFolder",
+    "find_task",
     "fit_run",
-    "is_finished",
     "make_estimator",
     "read_given",
     "read_metrics",
-    "read_resumed",
     "remake_report",
 ]

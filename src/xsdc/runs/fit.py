@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from xsdc import XSDC
-from xsdc.data import Prepared
+from xsdc.data import Preparation, Prepared
 from xsdc.errors import InvalidInputError
 from xsdc.fitting import check_sizes, read_knowledge
 from xsdc.report import write_report
@@ -25,7 +29,7 @@ from xsdc.runs.learned import finish, learn
 from xsdc.runs.metrics import match_truth, summarise
 from xsdc.runs.symptoms import FEW_LABELS, find_symptoms
 from xsdc.runs.words import in_words
-from xsdc.training import Callback
+from xsdc.training import Callback, Processes
 
 Announce = Callable[[str], None]
 ASSESSED = 2**14  # points of a file at a time
@@ -42,6 +46,8 @@ def fit_run(
     announce: Announce = lambda _stage: None,
 ) -> dict[str, Any]:
     """Read, prepare, fit, and write what was found.
+
+    Of many processes each reads the data and fits; the first one writes.
 
     Parameters
     ----------
@@ -67,71 +73,114 @@ def fit_run(
     """
     begun = time.perf_counter()
     announce("Reading")
+    processes = Processes.here()
+    given, learned = processes.each(partial(_read, configuration, folder, resume=resume))
+    processes.agree(partial(_begin, folder, configuration, force=force, resume=resume))
+    again = processes.agree(folder.preparation.is_file)
+    abandon = not resume and processes.first
+    with _place_for_points(folder, processes) as where:
+        with _abandoned_on_error(folder, really=abandon):
+            prepared = processes.each(partial(finish, learned, given, where, again=again))
+        if processes.first:
+            prepared.preparation.save(folder.preparation)
+        read = time.perf_counter()
+
+        announce("Training and labelling")
+        points = choose_points(given, seed=configuration.seed)
+        first = FirstFeatures(points)
+        model = make_estimator(configuration, given, callbacks=[first, *callbacks])
+        with warnings.catch_warnings(record=True) as caught, _abandoned_on_error(folder, really=abandon):
+            warnings.simplefilter("always")
+            model.fit(prepared.Z, given.y, **given.facts, checkpoints=folder.checkpoints, resume=resume)
+        fitted = time.perf_counter()
+
+        write = partial(
+            _write,
+            configuration,
+            folder,
+            given,
+            prepared,
+            model,
+            points=points,
+            before=first.features,
+            caught=caught,
+            times=(begun, read, fitted),
+            report=report,
+            announce=announce,
+        )
+        return processes.agree(write)
+
+
+def _read(configuration: Configuration, folder: RunFolder, *, resume: bool) -> tuple[Given, Prepared | Preparation]:
+    """Read the data, check what is known of it, and learn how to make numbers of it."""
     given = read_given(configuration.data, seed=configuration.seed, in_memory=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the fit will say it again
         check_knowledge(given, configuration)
-    learned = learn(given, configuration, folder, resume=resume)
+    return given, learn(given, configuration, folder, resume=resume)
+
+
+@contextmanager
+def _place_for_points(folder: RunFolder, processes: Processes) -> Iterator[Path]:
+    """A folder for prepared points that do not fit in memory: that of the run, or one of a further process's own."""
+    if not processes.first:
+        with tempfile.TemporaryDirectory(prefix="xsdc-") as other:
+            yield Path(other) / "prepared"
+        return
+    try:
+        yield folder.prepared
+    finally:
+        folder.drop_prepared()
+
+
+@contextmanager
+def _abandoned_on_error(folder: RunFolder, *, really: bool) -> Iterator[None]:
+    """Leave no folder behind that holds nothing but a beginning."""
+    try:
+        yield
+    except InvalidInputError:
+        if really:
+            folder.abandon()
+        raise
+
+
+def _begin(folder: RunFolder, configuration: Configuration, *, force: bool, resume: bool) -> None:
+    """Make the folder ready."""
     if resume:
         folder.metrics.unlink(missing_ok=True)
         folder.drop_prepared()
     else:
         folder.claim(force=force)
     write_json(folder.configuration, configuration.as_dict())
-    try:
-        try:
-            prepared = finish(learned, given, folder)
-        except InvalidInputError:
-            if not resume:
-                folder.abandon()
-            raise
-        prepared.preparation.save(folder.preparation)
-        return _fit_prepared(
-            configuration, folder, given, prepared, begun, resume=resume, report=report, callbacks=callbacks,
-            announce=announce,
-        )  # fmt: skip
-    finally:
-        folder.drop_prepared()
 
 
-def _fit_prepared(
+def _write(
     configuration: Configuration,
     folder: RunFolder,
     given: Given,
     prepared: Prepared,
-    begun: float,
+    model: XSDC,
     *,
-    resume: bool,
+    points: npt.NDArray[np.int64],
+    before: npt.NDArray[np.float32],
+    caught: Sequence[warnings.WarningMessage],
+    times: tuple[float, float, float],
     report: bool,
-    callbacks: Sequence[Callback],
     announce: Announce,
 ) -> dict[str, Any]:
-    """Fit to prepared points, and write what was found."""
-    read, Z = time.perf_counter(), prepared.Z
-    announce("Training and labelling")
-    points = choose_points(given, seed=configuration.seed)
-    first = FirstFeatures(points)
-    model = make_estimator(configuration, given, callbacks=[first, *callbacks])
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            model.fit(Z, given.y, **given.facts, checkpoints=folder.checkpoints, resume=resume)
-        except InvalidInputError:
-            if not resume:
-                folder.abandon()
-            raise
-    fitted = time.perf_counter()
-
+    """Write what was found, the metrics last."""
     announce("Writing")
+    Z = prepared.Z
     model.save(folder.model)
     codes, probability = assess(model, Z)
     write_labels(folder.labels, given, model, codes, probability)
     write_json(folder.history, model.history_)
     truth = match_truth(model, given, codes)
-    keep_drawing(folder.points, given, model, Z, points=points, before=first.features, truth=truth)
+    keep_drawing(folder.points, given, model, Z, points=points, before=before, truth=truth)
     notes = [in_words(text) for text in (*given.dataset.notes, *prepared.preparation.notes)]
     said = list_warnings(given, configuration, model, caught)
     metrics = summarise(model, given, codes, probability, shape=Z.shape[1:], notes=notes, warnings=said)
+    begun, read, fitted = times
     metrics["seconds"] = {"read": read - begun, "fit": fitted - read, "total": time.perf_counter() - begun}
 
     if report:
@@ -167,6 +216,34 @@ def read_resumed(folder: RunFolder, asked: Configuration | None) -> Configuratio
             " options, or only --out and --resume."
         )
     return configuration
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be done with a folder.
+
+    Attributes
+    ----------
+    configuration : Configuration
+        Of the run.
+    resume : bool
+        Whether to go on with what is there.
+    finished : bool
+        Whether there is nothing to go on with.
+    """
+
+    configuration: Configuration
+    resume: bool = False
+    finished: bool = False
+
+
+def find_task(folder: RunFolder, asked: Configuration | None, *, resume: bool, restarted: bool = False) -> Task:
+    """Find out whether to begin or to go on; a process that was started anew goes on with its own run unasked."""
+    if restarted and asked is not None and folder.configuration.exists():
+        resume = resume or Configuration.read(folder.configuration).as_dict() == asked.as_dict()
+    if asked is not None and not resume:
+        return Task(asked)
+    return Task(read_resumed(folder, asked), resume=True, finished=is_finished(folder))
 
 
 def is_finished(folder: RunFolder) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from xsdc.data import Preparation, Prepared, Rows, fit_preparation, learn_from_sample, prepare_large
 from xsdc.runs.configuration import Configuration
 from xsdc.runs.folder import RunFolder
@@ -23,9 +25,21 @@ def learn(given: Given, configuration: Configuration, folder: RunFolder, *, resu
     return learn_from_sample(given.dataset, given.at_hand, scale=configuration.data.scale)
 
 
-def finish(learned: Prepared | Preparation, given: Given, folder: RunFolder) -> Prepared:
-    """Make the numbers that are not made yet, block by block, in a file of the folder."""
+def finish(learned: Prepared | Preparation, given: Given, where: Path, *, again: bool) -> Prepared:
+    """Make the numbers that are not made yet, block by block, in a file.
+
+    Parameters
+    ----------
+    learned : Prepared or Preparation
+        What `learn` gave.
+    given : Given
+        The data.
+    where : Path
+        A folder for the file, to be made.
+    again : bool
+        Whether the run goes on with a preparation that was complete.
+    """
     if isinstance(learned, Prepared):
         return learned
-    folder.prepared.mkdir()
-    return prepare_large(given.dataset, learned, folder.prepared / "points.npy", again=folder.preparation.is_file())
+    where.mkdir()
+    return prepare_large(given.dataset, learned, where / "points.npy", again=again)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from xsdc.training.memory import Remembered
+
 MANY = 100_000
 Augment = Callable[[Tensor, torch.Generator], Tensor]
 
@@ -20,15 +22,19 @@ class Batch:
     ----------
     labeled, unlabeled : Tensor of int64
         Their positions in the data; a point that augmentation copies comes several times.
+    remembered : Remembered or None
+        Unlabeled points of earlier steps that M is to hold too.
     """
 
     labeled: Tensor
     unlabeled: Tensor
+    remembered: Remembered | None = None
 
     @property
     def index(self) -> Tensor:
-        """All positions, in the order of the rows of M: labeled first."""
-        return torch.cat([self.labeled, self.unlabeled])
+        """All positions, in the order of the rows of M: labeled first, remembered last."""
+        remembered = [] if self.remembered is None else [self.remembered.points]
+        return torch.cat([self.labeled, self.unlabeled, *remembered])
 
 
 @dataclass(frozen=True)

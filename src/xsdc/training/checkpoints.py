@@ -25,7 +25,8 @@ class Checkpoints(Callback):
     """Writes the state of a training every so often, and goes on from the last one.
 
     A file is written under another name and then renamed, and begins with a digest of the rest: it is whole or it is
-    noticed. A folder serves one training; a state of another one (other data, options or seed) is refused.
+    noticed. A folder serves one training; a state of another one (other data, options or seed) is refused. Of many
+    processes the first one writes and reads, and sends the others what it read.
 
     Parameters
     ----------
@@ -51,26 +52,29 @@ class Checkpoints(Callback):
     def on_start(self, trainer: Trainer) -> None:
         """Go on from the last state, or make room."""
         self._fingerprint = f"{trainer.fingerprint()} {self.about}"
+        state = trainer.processes.agree(self._begin)
+        if state is not None:
+            trainer.load_state_dict(state)
+            self._written = trainer.iteration
+
+    def _begin(self) -> dict[str, Any] | None:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InvalidInputError(f"Checkpoints cannot be kept in {self.folder}: {error.strerror}.") from error
         if not self.resume:
             self.clear()
-            return
-        state = self._last_state()
-        if state is not None:
-            trainer.load_state_dict(state)
-            self._written = trainer.iteration
+            return None
+        return self._last_state()
 
     def on_step(self, trainer: Trainer, record: dict[str, Any]) -> None:
         """Write the state, where it is time to."""
-        if record["iteration"] % self.every == 0:
+        if record["iteration"] % self.every == 0 and trainer.processes.first:
             self._write(trainer)
 
     def on_end(self, trainer: Trainer) -> None:
         """Write the last state; not where a step may have been cut off in its middle."""
-        if trainer.finished and trainer.iteration > self._written:
+        if trainer.finished and trainer.iteration > self._written and trainer.processes.first:
             self._write(trainer)
 
     def files(self) -> list[Path]:

@@ -6,7 +6,8 @@ import copy
 import hashlib
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,10 @@ from xsdc.errors import DivergedError, InvalidInputError, NotConvergedWarning
 from xsdc.labelers import Labeler, WholeData
 from xsdc.networks import Network, SphereStep, group_parameters, make_steps, normalize_features
 from xsdc.networks.rows import Rows
-from xsdc.training.batches import Augment, Batches
+from xsdc.training.batches import Augment, Batch, Batches
 from xsdc.training.callbacks import Callback
+from xsdc.training.memory import Memory
+from xsdc.training.processes import Processes, SharedFeatures
 from xsdc.training.step import batch_features, batch_objective
 
 FINGERPRINTED = 1000  # rows that tell data on disk from other data
@@ -84,6 +87,9 @@ class Plan:
 class Trainer:
     """Runs a plan; everything that a continued run needs is in its ``state_dict``.
 
+    Where torch.distributed has a process group, all its processes run the plan together, see
+    :mod:`xsdc.training.processes`: given the same, they end with the same network.
+
     Parameters
     ----------
     network : Network
@@ -108,6 +114,8 @@ class Trainer:
         Network and lambda to a number, the higher the better; the state with the best one is kept.
     augment : callable, optional
         Inputs and a generator to changed inputs, for the unlabeled points.
+    memory_size : int
+        Unlabeled points of earlier steps whose features are balanced along with a batch.
     callbacks : sequence of Callback
         Observers.
     generator : torch.Generator
@@ -129,6 +137,7 @@ class Trainer:
         n_clusters: int | None = None,
         score: Score | None = None,
         augment: Augment | None = None,
+        memory_size: int = 0,
         callbacks: Sequence[Callback] = (),
     ) -> None:
         if plan.total and not network.trainable:
@@ -142,6 +151,9 @@ class Trainer:
         self.plan, self.labeler, self.sizes, self.augment = plan, labeler, sizes, augment
         self.n_clusters = n_clusters
         self.choose_ridge, self.score, self.callbacks, self.generator = choose_ridge, score, callbacks, generator
+        self.memory = Memory(memory_size)
+        self.processes = Processes.here()
+        self.processes.copy_module(network)  # machines may round filters from data differently
         self.optimizers: list[Optimizer] = _make_optimizers(network, plan)
         self.iteration = 0
         self.lam = float("nan")
@@ -157,21 +169,23 @@ class Trainer:
         """Make the steps that are left, then put the best state back.
 
         Ctrl-C ends training early, and so do features that have lost all meaning: the best state so far is put back,
-        in the second case the first one where none was scored, and a warning tells of it.
+        in the second case the first one where none was scored, and a warning tells of it. Of many processes Ctrl-C may
+        reach each at another step, so that there is no common state to end with; it then ends the run.
 
         Raises
         ------
         DivergedError
             Where the features mean nothing from the start.
         """
-        for callback in self.callbacks:
-            callback.on_start(self)
+        shared = self._start()
         try:
             if self.iteration == 0:
                 self._evaluate()
-            while not self.finished:
-                self._step()
+            while shared is not None and not self.finished:
+                self._step(shared)
         except KeyboardInterrupt:
+            if self.processes.count > 1:
+                raise
             self.interrupted = True
             warnings.warn(
                 f"Training was interrupted after {self.iteration} of {self.plan.total} steps; the best state so far is"
@@ -196,16 +210,26 @@ class Trainer:
         if self._best_state is not None:
             self.network.load_state_dict(self._best_state)
 
-    def _step(self) -> None:
+    def _start(self) -> SharedFeatures | None:
+        """Make ready for the steps; None where there are none."""
+        if self.processes.count > 1 and self.iteration == 0:
+            self.processes.require_same(self.fingerprint())
+        for callback in self.callbacks:
+            callback.on_start(self)
+        return None if self.finished else SharedFeatures(self.network, self.processes)
+
+    def _step(self, shared: SharedFeatures) -> None:
         supervised = self.iteration < self.plan.supervised_iter
         first_of_stage = self.iteration in (0, self.plan.supervised_iter)
         if first_of_stage or self.iteration % self.plan.rechoose_every == 0:
-            self.lam = self.choose_ridge(self.network)
+            self.lam = self.processes.agree(lambda: self.choose_ridge(self.network))
         if not supervised:
             self.labeler.look(self._view())
-        batch = self.batches.draw(self.generator, labeled_only=supervised, weights=self.labeler.draw_weights())
+        batch = self._draw(supervised=supervised)
         self.network.train()
-        Phi = batch_features(self.network, self.data, batch, augment=self.augment, generator=self.generator)
+        Phi = batch_features(
+            shared, self.data, batch, augment=self.augment, generator=self.generator, memory=self.memory
+        )
         objective = batch_objective(
             Phi,
             batch,
@@ -219,6 +243,7 @@ class Trainer:
         for optimizer in self.optimizers:
             optimizer.zero_grad()
         objective.value.backward()  # type: ignore[no-untyped-call]
+        shared.add_gradients()
         if first_of_stage:
             self._set_rates(supervised=supervised)
         for optimizer in self.optimizers:
@@ -237,6 +262,13 @@ class Trainer:
         self.history.append(record)
         for callback in self.callbacks:
             callback.on_step(self, record)
+
+    def _draw(self, *, supervised: bool) -> Batch:
+        batch = self.batches.draw(self.generator, labeled_only=supervised, weights=self.labeler.draw_weights())
+        if self.processes.count > 1:  # all draw alike, unless machines differ and a labeler's weights with them
+            parts = [self.processes.copy_from_first(part) for part in (batch.labeled, batch.unlabeled)]
+            batch = replace(batch, labeled=parts[0], unlabeled=parts[1])
+        return batch if supervised else replace(batch, remembered=self.memory.beside(batch.unlabeled))
 
     def _view(self) -> WholeData:
         return WholeData(
@@ -265,13 +297,15 @@ class Trainer:
     def _evaluate(self) -> dict[str, float]:
         if self.score is None:
             return {}
-        lam = self.lam if self.iteration else self.choose_ridge(self.network)
-        value = self.score(self.network, lam)
+        value = self.processes.agree(partial(self._score, self.score))
         self._evaluations_since_best += 1
         if self.best_score is None or value > self.best_score:
             self.best_score, self.best_iteration, self._evaluations_since_best = value, self.iteration, 0
             self._best_state = _copied(self.network)
         return {"score": value}
+
+    def _score(self, score: Score) -> float:
+        return score(self.network, self.lam if self.iteration else self.choose_ridge(self.network))
 
     @property
     def finished(self) -> bool:
@@ -294,6 +328,7 @@ class Trainer:
             "best_state": copy.deepcopy(self._best_state),
             "first_state": copy.deepcopy(self._first_state),
             "labeler": copy.deepcopy(self.labeler.state_dict()),
+            "memory": self.memory.state_dict(),
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -308,6 +343,7 @@ class Trainer:
         self._best_state = copy.deepcopy(state["best_state"])
         self._first_state = copy.deepcopy(state["first_state"])
         self.labeler.load_state_dict(copy.deepcopy(state["labeler"]))
+        self.memory.load_state_dict(state["memory"])
 
     def fingerprint(self) -> str:
         """Digest of what makes this training what it is: data, knowledge, first parameters, plan, source of chance.
@@ -316,7 +352,7 @@ class Trainer:
         """
         batches, facts, kind = self.batches, self.constraints, type(self.labeler)
         shown = kind.__qualname__ if kind.__repr__ is object.__repr__ else repr(self.labeler)
-        sizes = (batches.labeled_size, batches.unlabeled_size, batches.copies, self.n_clusters)
+        sizes = (batches.labeled_size, batches.unlabeled_size, batches.copies, self.n_clusters, self.memory.size)
         digest = hashlib.sha256(repr((astuple(self.plan), sizes, shown)).encode())
         spread = slice(None, None, 1 if isinstance(self.data, Tensor) else max(1, len(self.data) // FINGERPRINTED))
         tensors = [self.data[spread], self.generator.get_state(), batches.labeled, batches.unlabeled]

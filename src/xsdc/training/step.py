@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -16,26 +18,52 @@ from xsdc.labelers import BatchProblem, Labeler
 from xsdc.networks import Network, normalize_features
 from xsdc.networks.rows import Rows
 from xsdc.training.batches import Augment, Batch
+from xsdc.training.memory import Memory
+from xsdc.training.processes import Processes, SharedFeatures
 
 
 def batch_features(
-    network: Network, data: Tensor | Rows, batch: Batch, *, augment: Augment | None, generator: torch.Generator
+    network: Network | SharedFeatures,
+    data: Tensor | Rows,
+    batch: Batch,
+    *,
+    augment: Augment | None,
+    generator: torch.Generator,
+    memory: Memory | None = None,
 ) -> Tensor:
-    """Features of a batch with gradients, the labeled and the unlabeled part each on its own scale."""
-    inputs = [data[batch.labeled], data[batch.unlabeled]]
+    """Features of a batch with gradients, the labeled and the unlabeled part each on its own scale.
+
+    Remembered features are part of the unlabeled ones as constants; ``memory`` then takes those of the batch.
+    """
+    shared = network if isinstance(network, SharedFeatures) else SharedFeatures(network, Processes())
+    points = [part for part in (batch.labeled, batch.unlabeled) if len(part)]
+    inputs: list[Callable[[Tensor], Tensor]] = [partial(_rows, data, part) for part in points]
     if augment is not None and len(batch.unlabeled):
-        inputs[1] = augment(inputs[1], generator)
-    parts = []
-    for part in inputs:
-        if not len(part):
-            continue
-        Phi = network(part)
-        if not bool(Phi.detach().isfinite().all()):
-            raise DivergedError("The features are not finite. Lower the learning rate, or check the network.")
-        if not float((Phi.detach() - Phi.detach().mean(1, keepdim=True)).norm()) > 0:
-            raise DivergedError("Every feature vector is constant. Lower the learning rate, or check the network.")
-        parts.append(normalize_features(Phi)[0])
-    return torch.cat(parts)
+        # Every process changes all of them, with the same generator: the changes do not depend on who computes what.
+        inputs[-1] = augment(data[batch.unlabeled], generator).__getitem__
+    features = shared(inputs, [len(part) for part in points])
+    if len(batch.unlabeled):
+        if memory is not None:
+            memory.take(batch.unlabeled, features[-1])
+        features[-1] = _with_remembered(features[-1], batch)
+    for Phi in features:
+        _require_meaning(Phi.detach())
+    return torch.cat([normalize_features(Phi)[0] for Phi in features])
+
+
+def _rows(data: Tensor | Rows, points: Tensor, rows: Tensor) -> Tensor:
+    return data[points[rows]]
+
+
+def _require_meaning(Phi: Tensor) -> None:
+    if not bool(Phi.isfinite().all()):
+        raise DivergedError("The features are not finite. Lower the learning rate, or check the network.")
+    if not float((Phi - Phi.mean(1, keepdim=True)).norm()) > 0:
+        raise DivergedError("Every feature vector is constant. Lower the learning rate, or check the network.")
+
+
+def _with_remembered(Phi: Tensor, batch: Batch) -> Tensor:
+    return Phi if batch.remembered is None else torch.cat([Phi, batch.remembered.features])
 
 
 @dataclass(frozen=True)

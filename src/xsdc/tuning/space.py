@@ -16,7 +16,8 @@ Scalar = None | bool | int | float | str
 AS_GIVEN = "as given"  # the choice that leaves an option as the estimator has it
 STEPS = 9  # values of a range that is not on a log scale, where a grid is asked for
 
-WHOLE = ("max_iter", "supervised_iter", "batch_size", "labeled_batch_size", "copies", "patience", "evaluate_every")
+SIZES = ("batch_size", "labeled_batch_size", "memory_size")
+WHOLE = ("max_iter", "supervised_iter", *SIZES, "copies", "patience", "evaluate_every")
 NUMBERS = ("learning_rate", "supervised_learning_rate", "ridge", "filter_penalty", "entropy")
 CHOSEN = ("cluster_size", "network", "labeler", "augmentation")
 TUNABLE = (*NUMBERS, *WHOLE, *CHOSEN)
