@@ -20,7 +20,7 @@ from sklearn.datasets import load_digits
 
 from benchmarks.measure import markdown_table, write_between_markers
 
-KILLS, SEED, STEPS, ROWS, LABELS = 20, 0, 600, 600, 100
+KILLS, SEED, STEPS, ROWS, LABELS = 20, 0, 1000, 600, 100
 LONGEST = 600  # seconds that a run may take, kills included, before it is given up
 EARLY = 0.2  # share of kills that come after data is read, mostly before a step; the others after a state is written
 LONGEST_DELAY = 0.05  # of the time of a run left alone, from there until it is killed
@@ -63,15 +63,19 @@ def compare(folder: Path, *, kills: int, steps: int, rows: int = ROWS) -> Outcom
     begun = time.monotonic()
     finish(folder, "whole", steps)
     seconds = time.monotonic() - begun
-    reached = kill_often(folder, steps, kills=kills, seconds=seconds)
-    same = {name: digest(folder / "whole" / name) == digest(folder / "killed" / name) for name in COMPARED}
+    reached, ends = kill_often(folder, steps, kills=kills, seconds=seconds)
+    same = {name: all(end[name] for end in ends) for name in COMPARED}
     return Outcome(steps, seconds, reached, same)
 
 
-def kill_often(folder: Path, steps: int, *, kills: int, seconds: float) -> list[int]:
-    """Kill a run at random moments after it has begun or gone on; returns the last state after each."""
+def kill_often(folder: Path, steps: int, *, kills: int, seconds: float) -> tuple[list[int], list[dict[str, bool]]]:
+    """Kill a run at random moments after it has begun or gone on.
+
+    Returns the last state after each kill, and for each run that came to its end whether its files are as they were.
+    """
     rng = random.Random(SEED)  # noqa: S311
     reached: list[int] = []
+    ends: list[dict[str, bool]] = []
     while len(reached) < kills:
         process = start(folder, "killed", steps)
         try:
@@ -85,10 +89,16 @@ def kill_often(folder: Path, steps: int, *, kills: int, seconds: float) -> list[
             process.wait()
             reached.append(last_state(folder / "killed"))
             continue
-        # It has come to its end before all kills were spent: the rest of them fall on the run anew.
+        # It has come to its end before all kills were spent: the rest of them fall on the run begun anew.
+        ends.append(compare_files(folder))
         shutil.rmtree(folder / "killed")
     finish(folder, "killed", steps)
-    return reached
+    return reached, [*ends, compare_files(folder)]
+
+
+def compare_files(folder: Path) -> dict[str, bool]:
+    """Compare what the killed run has written with what the other has."""
+    return {name: digest(folder / "whole" / name) == digest(folder / "killed" / name) for name in COMPARED}
 
 
 def finish(folder: Path, out: str, steps: int) -> None:

@@ -120,7 +120,11 @@ def table(records: list[dict[str, Any]], seconds: dict[tuple[int, int], float] |
     for batch, memory in SIZES:
         ours = [record for record in records if (record["batch"], record["memory"]) == (batch, memory)]
         best, last = ([record[name] for record in ours] for name in ("accuracy", "last"))
-        shown = [f"{np.mean(x):.3f} ± {np.std(x):.3f}" for x in (best, last)] if ours else ["not yet made"] * 2
+        shown = (
+            [f"{np.mean(x):.3f}" + (f" ± {np.std(x):.3f}" if len(x) > 1 else "") for x in (best, last)]
+            if ours
+            else ["not yet made"] * 2
+        )
         took = f"{seconds[batch, memory]:.2f} s" if seconds else "not yet measured"
         rows.append([f"{batch:,}", str(memory), str(len(ours)), *shown, took])
     header = ["batch", "memory", "trials", "accuracy, best on validation", "accuracy, last step", "a step, one thread"]
