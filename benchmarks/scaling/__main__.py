@@ -10,7 +10,9 @@ from importlib import import_module
 from pathlib import Path
 
 DOCS = Path(__file__).parents[2] / "docs" / "scaling.md"
-PARTS = sorted(path.stem for path in Path(__file__).parent.glob("[!_]*.py"))
+PARTS = sorted(
+    path.stem for path in Path(__file__).parent.glob("[!_]*.py") if "def run(" in path.read_text(encoding="utf-8")
+)
 
 
 def main() -> None:

@@ -42,7 +42,7 @@ from xsdc.fitting import (
 )
 from xsdc.fitting.settings import ClusterSize
 from xsdc.fitting.sources import Source, as_source, first_look, prepare, read_blocks, stream_blocks
-from xsdc.fitting.stream import Kept, read_chunk, trained_on, why_anew
+from xsdc.fitting.stream import KEPT, Kept, keep_some, read_chunk, trained_on, why_anew
 from xsdc.labelers import Labeler
 from xsdc.model_file import ModelFile, plain_items
 from xsdc.networks import Network, NetworkConfig, build_network
@@ -171,6 +171,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
     labels_: Array
     _stream: Kept
     _made_at: int
+    _streamed: bool
 
     def __init__(
         self,
@@ -297,9 +298,10 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             generator=generator,
         )
         self._take(fitted, choices, rng)
-        for name in ("_stream", "_way", "_made_at"):
-            if hasattr(self, name):
-                delattr(self, name)
+        facts = {"must_link": must_link, "cannot_link": cannot_link, "allowed_labels": allowed_labels}
+        labels = X.labels if y is None and isinstance(X, Source) else y
+        self._stream = keep_some(X, labels, facts, rng=check_random_state(self._seed))
+        self._way, self._made_at, self._streamed = fitted.outcome.candidate, len(X), False
         return self
 
     def _make_network(
@@ -321,9 +323,9 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         cannot_link: Any = None,
         allowed_labels: Mapping[int, Iterable[Any]] | None = None,
         classes: Any = None,
-        keep: int = 4000,
+        keep: int = KEPT,
     ) -> XSDC:
-        """Learn from the next part of a stream; what came before is kept in a bounded memory.
+        """Learn from the next part of a stream, also after `fit`; what came before is kept in a bounded memory.
 
         Labeled points of each class and an even sample of all others are kept as they came, with what is known of them.
         The network is made anew from them each time the stream has doubled, and when a label names a class for the
@@ -347,7 +349,8 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         before = getattr(self, "_stream", None)
         if before is None and hasattr(self, "network_"):
             raise InvalidInputError(
-                "This model was fitted as a whole and has kept none of its points. Begin a stream with a new model."
+                "This model was fitted as a whole, and its file holds none of its points. Begin a stream with a new"
+                " model, or go on in the process that fitted."
             )
         rows = self._read(X, reset=before is None)
         rows = rows.take(np.arange(len(rows))) if isinstance(rows, Source) else np.asarray(rows)
@@ -364,7 +367,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             rng=rng,
         )
         self._learn_chunk(chunk if before is None else before.joined(chunk), before, rng)
-        self._stream = self._stream.thinned(keep)
+        self._stream, self._streamed = self._stream.thinned(keep), True
         self.labels_ = self.labels_[-len(rows) :]
         return self
 
@@ -492,7 +495,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         arrays = {name: getattr(self, name) for name in SAVED_ARRAYS if hasattr(self, name)}
         facts = {name: getattr(self, name) for name in SAVED_FACTS if hasattr(self, name)}
         stream: Kept | None = getattr(self, "_stream", None)
-        if stream is not None:
+        if stream is not None and self._streamed:
             arrays |= stream.arrays()
             facts |= {"stream": stream.plain(), "_made_at": self._made_at, "_seed": self._seed}
         ModelFile(self.get_params(deep=False), self.network_, self._classifier, arrays, facts).write(path)
@@ -517,7 +520,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             model.set_params(network=network)
         facts = dict(file.facts)
         if "stream" in facts:
-            model._stream = Kept.restored(file.arrays, facts.pop("stream"))
+            model._stream, model._streamed = Kept.restored(file.arrays, facts.pop("stream")), True
         for name, value in {**file.arrays, **facts}.items():
             if not name.startswith("stream_"):
                 setattr(model, name, value)
@@ -546,7 +549,9 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         check_is_fitted(self)
         fitted: Fitted | None = getattr(self, "_fitted", None)
         if fitted is None:
-            raise InvalidInputError(f"{method} needs the features of the data, which a file does not hold. Fit again.")
+            raise InvalidInputError(
+                f"{method} needs the features of the data, which neither a file nor a stream holds. Fit again."
+            )
         return fitted
 
     def _shown(self) -> str:

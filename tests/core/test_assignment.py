@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from xsdc.core import assignment
 from xsdc.core.assignment import assign, violated_links
 from xsdc.core.constraints import close
 
@@ -254,3 +255,42 @@ def test_minus_infinity_means_cannot():
 def test_those_who_lose_least_make_way():
     facts = close(3, cannot_link=[(0, 1), (1, 2)], n_classes=2)
     assert assign(np.array([[10.0, 0], [0.1, 0], [0, 1.0]]), facts).tolist() == [0, 1, 0]
+
+
+class TestManyGroups:
+    """Sizes for more groups than one linear programme is given."""
+
+    @pytest.fixture(autouse=True)
+    def _few(self, monkeypatch):
+        monkeypatch.setattr(assignment, "MOST_GROUPS", 60)
+
+    @pytest.mark.parametrize("seed", range(5))
+    @pytest.mark.parametrize("bounds", [(0.25, 0.25), (0.1, 0.3), (0.2, 0.5)])
+    def test_bounds_are_met_at_little_more_than_the_least_cost(self, seed, bounds, monkeypatch):
+        n, k = 400, 4
+        rng = np.random.default_rng(seed)
+        scores = rng.normal(size=(n, k)) + 2.0 * rng.dirichlet(np.ones(k)) * k
+        sizes = np.full(k, bounds[0] * n), np.full(k, bounds[1] * n)
+        found = assign(scores, close(n, n_classes=k), sizes=sizes)
+        counts = np.bincount(found, minlength=k)
+        assert (counts >= sizes[0]).all()
+        assert (counts <= sizes[1]).all()
+        monkeypatch.setattr(assignment, "MOST_GROUPS", 10_000)
+        best = assign(scores, close(n, n_classes=k), sizes=sizes)
+        free = scores.max(1).sum()
+        lost, least = (free - scores[np.arange(n), each].sum() for each in (found, best))
+        assert lost <= 1.1 * least + 1e-9
+
+    def test_labels_and_links_hold_and_sizes_where_they_can(self):
+        n, k = 300, 3
+        rng = np.random.default_rng(0)
+        scores = rng.normal(size=(n, k)) + np.array([3.0, 0, 0])
+        labels = np.where(np.arange(n) < 30, np.arange(n) % k, -1)
+        links = np.arange(30, 130).reshape(-1, 2)
+        constraints = close(n, labels=labels, n_classes=k, must_link=links)
+        found = assign(scores, constraints, sizes=(np.full(k, 90.0), np.full(k, 110.0)))
+        assert (found[labels >= 0] == labels[labels >= 0]).all()
+        assert (found[links[:, 0]] == found[links[:, 1]]).all()
+        counts = np.bincount(found, minlength=k)
+        assert counts.min() >= 90
+        assert counts.max() <= 110

@@ -12,7 +12,7 @@ from torch.utils.data import Dataset, IterableDataset, TensorDataset
 from tests.problems import blobs
 from xsdc import XSDC
 from xsdc.errors import InvalidInputError
-from xsdc.fitting import calibration, end, everyone, features, sources, train
+from xsdc.fitting import calibration, end, everyone, features, sources, stream, train
 from xsdc.fitting.sources import ArraySource, DatasetSource, as_source, spool
 
 OPTIONS = {"max_iter": 3, "random_state": 0}
@@ -119,6 +119,7 @@ class TestBounds:
         monkeypatch.setattr(sources, "LOOKED_AT", 50)
         monkeypatch.setattr(end, "MOST_FITTED", 90)
         monkeypatch.setattr(train, "SAMPLE", 70)
+        monkeypatch.setattr(stream, "KEPT", 90)
         monkeypatch.setattr(calibration, "MOST_POINTS", 80)
         dataset = Counting(list(X))
         model = XSDC(n_landmarks=100, batch_size=32, labeled_batch_size=8, validation=None, **OPTIONS).fit(dataset, y)

@@ -12,6 +12,7 @@ from xsdc.core.constraints import Constraints
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 SWEEPS = 20
+MOST_GROUPS = 5000  # whose classes are found by one linear programme; it takes seconds
 
 
 def assign(scores: Floats, constraints: Constraints, *, sizes: tuple[Floats, Floats] | None = None) -> Ints:
@@ -69,7 +70,15 @@ def _within_sizes(total: Floats, choice: Ints, weight: Ints, lo: Floats, hi: Flo
     counts = np.bincount(choice, weight, minlength=k)
     if (counts >= lo).all() and (counts <= hi).all():
         return choice
-    groups = len(total)
+    if len(total) > MOST_GROUPS:
+        return _repaired(total, _priced(total, weight, lo, hi), weight, lo, hi)
+    solution = _transport(total, weight, lo, hi)
+    return choice if solution is None else solution[0]
+
+
+def _transport(total: Floats, weight: Ints, lo: Floats, hi: Floats) -> tuple[Ints, Floats] | None:
+    """Solve the linear programme: classes, and what each class costs at its bounds; None where nothing meets them."""
+    groups, k = total.shape
     possible = np.isfinite(total)
     sums = kron(weight[None, :].astype(np.float64), identity(k))
     result = linprog(
@@ -82,9 +91,52 @@ def _within_sizes(total: Floats, choice: Ints, weight: Ints, lo: Floats, hi: Flo
         method="highs",
     )
     if result.x is None:  # no assignment of whole groups meets the bounds
-        return choice
+        return None
+    marginals = result.ineqlin.marginals  # zero or less: what the best total would gain by a wider bound
     best: Ints = result.x.reshape(groups, k).argmax(1)
-    return best
+    return best, marginals[k:] - marginals[:k]
+
+
+def _priced(total: Floats, weight: Ints, lo: Floats, hi: Floats) -> Ints:
+    """Nearly meet sizes for many groups: prices of the classes are found by some of them, and all choose by those."""
+    some = np.linspace(0, len(total) - 1, MOST_GROUPS).round().astype(np.int64)
+    share = weight[some].sum() / weight.sum()
+    solution = _transport(total[some], weight[some], np.floor(lo * share), np.ceil(hi * share))
+    prices = np.zeros(total.shape[1]) if solution is None else solution[1]
+    choice: Ints = (total - weight[:, None] * prices).argmax(1)
+    return choice
+
+
+def _repaired(total: Floats, choice: Ints, weight: Ints, lo: Floats, hi: Floats) -> Ints:
+    """Move groups out of classes that are too large, then into those too small, those that lose least first."""
+    choice, k = choice.copy(), total.shape[1]
+    for _ in range(2 * k):
+        counts = np.bincount(choice, weight, minlength=k)
+        over, under = counts - hi, lo - counts
+        if over.max() <= 0 and under.max() <= 0:
+            break
+        growing = over.max() <= 0
+        c = int(under.argmax() if growing else over.argmax())
+        own = np.take_along_axis(total, choice[:, None], 1)[:, 0]
+        if growing:  # from classes that can spare them
+            movers, into = np.flatnonzero((choice != c) & (counts[choice] > lo[choice])), np.full(len(total), c)
+        else:
+            room = np.where(counts < hi, total, -np.inf)
+            room[:, c] = -np.inf
+            movers, into = np.flatnonzero(choice == c), room.argmax(1)
+        loss = own[movers] - total[movers, into[movers]]
+        if growing:
+            loss = np.where(np.isfinite(loss), loss, np.inf)
+        left = {d: counts[d] - lo[d] if growing else hi[d] - counts[d] for d in range(k)}
+        need = under[c] if growing else over[c]
+        for g in movers[np.argsort(loss, kind="stable")]:
+            side = int(choice[g] if growing else into[g])
+            if need <= 0 or not np.isfinite(total[g, into[g]]):
+                break
+            if weight[g] <= left[side]:
+                choice[g], need = into[g], need - weight[g]
+                left[side] -= weight[g]
+    return choice
 
 
 def _separated(total: Floats, choice: Ints, weight: Ints, apart: csr_matrix) -> Ints:

@@ -115,6 +115,33 @@ def spectral_embedding(
     embedding : Tensor of float64, shape (n, n_clusters)
         Both as in :class:`Spectral`.
     """
+    values, vectors, _ = leading_eigenvectors(M, n_clusters, random_state=random_state, guess=guess)
+    return values, unit_rows(vectors)
+
+
+def unit_rows(X: Tensor) -> Tensor:
+    """Scale rows to length one; a row of zeros stays."""
+    scaled: Tensor = X / X.norm(dim=1, keepdim=True).clamp(min=torch.finfo(X.dtype).tiny)
+    return scaled
+
+
+def leading_eigenvectors(
+    M: Tensor | BalancedOperator, n_clusters: int, *, random_state: RandomState = None, guess: Tensor | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Leading eigenvectors of ``D^{-1/2} M D^{-1/2}`` with the symmetric part of M, and D.
+
+    Parameters
+    ----------
+    M, n_clusters, random_state, guess
+        As for :func:`spectral_embedding`.
+
+    Returns
+    -------
+    eigenvalues : Tensor of float64, shape (m,)
+    vectors : Tensor of float64, shape (n, n_clusters)
+    degree : Tensor of float64, shape (n,)
+        Row sums of the symmetric part of M, in its largest entry as unit where it is dense.
+    """
     if not isinstance(M, BalancedOperator):
         M = validation.as_square(M, name="M").detach()
         if bool((M < 0).any()):
@@ -132,9 +159,8 @@ def spectral_embedding(
     if isinstance(M, BalancedOperator) and n > SMALL and 5 * (count + SPARE) < n:
         values, vectors = _by_blocks(M, degree, count, guess, rng)
     else:
-        values, vectors = _leading_eigenvectors(M, degree.rsqrt(), count, rng)
-    embedding = vectors[:, :n_clusters]
-    return values, embedding / embedding.norm(dim=1, keepdim=True).clamp(min=torch.finfo(torch.float64).tiny)
+        values, vectors = _decomposed(M, degree.rsqrt(), count, rng)
+    return values, vectors[:, :n_clusters], degree
 
 
 def nearest_labels(Phi: Tensor, reference: Tensor, y_reference: Tensor, *, n_neighbors: int = 1) -> Tensor:
@@ -215,7 +241,7 @@ def agreement(labels: object, truth: object) -> Agreement:
     )
 
 
-def _leading_eigenvectors(
+def _decomposed(
     M: Tensor | BalancedOperator, scale: Tensor, count: int, rng: np.random.RandomState
 ) -> tuple[Tensor, Tensor]:
     """Largest eigenpairs of ``D^{-1/2} M D^{-1/2}``, the mirror image of the normalised Laplacian's smallest."""
@@ -226,7 +252,7 @@ def _leading_eigenvectors(
         return values.flip(0)[:count], vectors.flip(1)[:, :count]
 
     if count >= n:  # Lanczos finds all but one
-        return _leading_eigenvectors(M.dense() if isinstance(M, BalancedOperator) else M, scale, count, rng)
+        return _decomposed(M.dense() if isinstance(M, BalancedOperator) else M, scale, count, rng)
     half = symmetric_part(M) if isinstance(M, Tensor) else None  # once, not in each of a thousand products
 
     def product(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -262,8 +288,8 @@ def _by_blocks(
     start = torch.from_numpy(rng.uniform(-1, 1, (len(degree), count + SPARE)))
     start[:, 0] = 1.0  # up to the scale, the first eigenvector
     if guess is not None:
-        groups = torch.nn.functional.one_hot(guess).to(start)[:, : count - 1]
-        start[:, 1 : 1 + groups.shape[1]] = groups
+        groups = torch.nn.functional.one_hot(guess).to(start)[:, : count - 2]  # the last is what the others leave
+        start[:, 1 : 1 + groups.shape[1]] = groups + 0.01 * start[:, 1 : 1 + groups.shape[1]]  # none is empty
     start = start.to(degree) * degree.sqrt()[:, None]
 
     def product(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -13,13 +13,13 @@ from torch import Tensor
 from xsdc.core.assignment import assign
 from xsdc.core.balancing import balance
 from xsdc.core.constraints import Constraints
+from xsdc.core.extension import Extension
 from xsdc.core.judging import Judge, indicators
 from xsdc.core.labelling import (
     Candidate,
     Labelling,
     label_points,
     largest_number,
-    nearness,
     seeded_scores,
     settled_scores,
     suggest_number,
@@ -33,12 +33,13 @@ from xsdc.fitting.automatic import choose_candidates, describe_sizes, judging_di
 from xsdc.fitting.choices import Choices
 from xsdc.fitting.knowledge import Knowledge
 from xsdc.fitting.landmarks import MOST_LANDMARKS
+from xsdc.fitting.others import choose_rule
 from xsdc.networks.rows import Rows
 
 Ints = npt.NDArray[np.int64]
 Counts = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 MOST_SUGGESTED = 50
-MOST_COMPARED = 20_000  # points with a class that each of the others is compared to
+MOST_COMPARED = 20_000  # points with a class by which the others are judged
 MOST_PAIRS = 5e7
 BLOCK = 8192
 REFINED = 3  # groupings that are improved by moving groups
@@ -126,11 +127,18 @@ class LabelEveryone:
         if knowledge.n_clusters is None:
             knowledge = knowledge.with_clusters(self._suggest_number(spectrum, knowledge, few))
         best = self._label_few(spectrum, knowledge, few)
+        if len(few) == knowledge.n:
+            return knowledge, best
+        constraints = knowledge.constraints.restricted(few)
+        extension = None
+        if (constraints.classes < 0).any():
+            extension = self._extension(spectrum, constraints, best.candidate, knowledge.n_clusters or 1)
+        some = Extended(few, best, spectrum, extension)
         if len(few) < len(self.landmarks):
-            best = self._label_many(knowledge, few, best)
+            some = self._label_many(knowledge, some)
         if len(self.landmarks) < knowledge.n:
-            best = replace(best, codes=self._extend(knowledge, self.landmarks, best.codes))
-        return knowledge, best
+            return knowledge, replace(some.labelling, codes=self._extend(knowledge, some))
+        return knowledge, some.labelling
 
     def _suggest_number(self, spectrum: Spectrum, knowledge: Knowledge, points: Ints) -> int:
         constraints = knowledge.constraints.restricted(points)
@@ -202,65 +210,94 @@ class LabelEveryone:
         if len(self.bounds.ways) > 1:
             self.choices.note("cluster_size at the end", describe_sizes(best.candidate.sizes), why)
 
-    def _label_many(self, knowledge: Knowledge, few: Ints, best: Labelling) -> Labelling:
+    def _label_many(self, knowledge: Knowledge, few: Extended) -> Extended:
         """Label all landmarks in the way that the few have chosen, by an M that is never formed."""
-        k, points = knowledge.n_clusters or 1, self.landmarks
+        k, points, way = knowledge.n_clusters or 1, self.landmarks, few.labelling.candidate
         constraints = knowledge.constraints.restricted(points)
         _check_pairs(constraints)
-        guess = self._extend(knowledge, few, best.codes)[points]
+        guess = self._extend(knowledge, few)[points]
         spectrum = decompose(self.Phi[torch.from_numpy(points)])
-        known = constraints.entries()
-        way = best.candidate
-        size = way.sizes.among(constraints, known)
-        M = balance(spectrum.cost(way.lam).to(torch.float32), size=size, known=known, nu=self.entropy).M
-        start = torch.from_numpy(guess)
-        eigenvalues, Z = spectral_embedding(M, k, random_state=self.rng, guess=start)
-        embedding = Z.cpu().numpy()
+        extension = self._extension(spectrum, constraints, way, k, guess=guess)
+        Z = extension.own.cpu().numpy()
         if (constraints.classes >= 0).any():
-            scores = seeded_scores(embedding, constraints.classes, k, rng=self.rng)
+            scores = seeded_scores(Z, constraints.classes, k, rng=self.rng)
         else:
-            scores = settled_scores(embedding, guess, k)
+            scores = settled_scores(Z, guess, k)
         codes = assign(scores, constraints, sizes=self.bounds.for_classes(k).counts(len(points)))
         merit = make_judge(spectrum, k).merit(codes)
         self.choices.note("labels at the end", f"{len(points)} points", "by the matrix of all their pairs")
-        return Labelling(codes, way, merit, eigenvalues)
+        return Extended(points, Labelling(codes, way, merit, extension.eigenvalues), spectrum, extension)
 
-    def _extend(self, knowledge: Knowledge, points: Ints, codes: Ints) -> Ints:
-        """Give every point the class of the nearest of some points or labeled ones; those keep theirs."""
+    def _extension(
+        self, spectrum: Spectrum, constraints: Constraints, way: Candidate, k: int, *, guess: Ints | None = None
+    ) -> Extension:
+        """Balance the cost of points in some way, and find where they and others lie."""
+        known = constraints.entries()
+        A = spectrum.cost(way.lam)
+        balanced = balance(
+            A.dense(torch.float32) if spectrum.n <= MOST_LANDMARKS else A.to(torch.float32),
+            size=way.sizes.among(constraints, known),
+            known=known,
+            nu=self.entropy,
+        )
+        start = None if guess is None else torch.from_numpy(guess)
+        return Extension.of(spectrum, way.lam, balanced, k, random_state=self.rng, guess=start)
+
+    def _extend(self, knowledge: Knowledge, some: Extended) -> Ints:
+        """Give every point a class by the rule that best tells those of the points that have one; they keep theirs."""
         k, n = knowledge.n_clusters or 1, knowledge.n
         constraints = knowledge.constraints
         anchors = constraints.classes.copy()
-        anchors[points] = codes
-        reference = self._reference(anchors, points)
-        present = np.unique(anchors[reference])
-        Z = self._numbers(reference)
-        sets = [Z[anchors[reference] == c] for c in present]
+        anchors[some.points] = some.labelling.codes
+        reference = self._reference(anchors, some.points)
+        Phi = self.Phi[torch.from_numpy(reference)]
+        rule = choose_rule(Phi, anchors[reference], k, extension=some.extension)
+        self.choices.note("classes of the other points", rule.name, rule.why)
         counts = self.bounds.for_classes(k).counts(n)
         # Points that something else than their own place decides about are scored for all classes, and then together.
         tied = np.flatnonzero(_is_tied(constraints)) if counts is None else np.arange(n)
         scores = np.full((len(tied), k), -np.inf)
         found: Ints = np.empty(n, dtype=np.int64)
         for start in range(0, n, BLOCK):
-            block = np.arange(start, min(start + BLOCK, n))
-            near = nearness(self._numbers(block), sets)
-            found[block] = present[near.argmax(1)]
-            first, last = np.searchsorted(tied, [block[0], block[-1] + 1])
-            scores[first:last, present] = near[tied[first:last] - start]
+            block = slice(start, min(start + BLOCK, n))
+            here = rule.scores(self.Phi[block])
+            found[block] = here.argmax(1)
+            first, last = np.searchsorted(tied, [block.start, block.stop])
+            scores[first:last] = here[tied[first:last] - start]
         found[anchors >= 0] = anchors[anchors >= 0]
         if len(tied):
             found[tied] = assign(scores, constraints.restricted(tied), sizes=counts)
         return found
 
     def _reference(self, anchors: Ints, points: Ints) -> Ints:
-        """Points whose class is known or found, to which others are compared: all, or the given and some more."""
+        """Points whose class is known or found, by which others are judged: the given ones, and labeled ones."""
         labeled = np.setdiff1d(np.flatnonzero(anchors >= 0), points)
         most = max(MOST_COMPARED - len(points), 0)
         if len(labeled) > most:
             labeled = self.rng.permutation(labeled)[:most]
         return np.sort(np.concatenate([points, labeled]))
 
-    def _numbers(self, points: Ints) -> npt.NDArray[np.float64]:
-        return self.Phi[torch.from_numpy(points)].to("cpu", torch.float64).numpy()
+
+@dataclass(frozen=True)
+class Extended:
+    """Points with their classes, and where others lie among them.
+
+    Attributes
+    ----------
+    points : array of int
+        Positions.
+    labelling : Labelling
+        Their classes.
+    spectrum : Spectrum
+        Their features, decomposed.
+    extension : Extension or None
+        Places among the eigenvectors of their M; None where all of them were labeled and no M was needed.
+    """
+
+    points: Ints
+    labelling: Labelling
+    spectrum: Spectrum
+    extension: Extension | None
 
 
 def _is_tied(constraints: Constraints) -> npt.NDArray[np.bool_]:

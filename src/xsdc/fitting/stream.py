@@ -12,9 +12,11 @@ import numpy.typing as npt
 from xsdc import validation
 from xsdc.errors import InvalidInputError
 from xsdc.fitting.settings import Settings
+from xsdc.fitting.sources import Source
 
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
+KEPT, KEPT_BYTES = 4000, 1 << 26  # points that are kept by default, and what those of a fit may take
 STEPS = 5  # with a network that is there, where nothing else is said
 LINKS = ("must_link", "cannot_link")
 LABELED_SHARE = 0.5  # of the points kept, where there are that many labeled ones
@@ -184,6 +186,26 @@ def read_chunk(
         names=_united((), [*named, *announced]),
         seen=n,
     )
+
+
+def keep_some(X: Any, y: object, facts: Mapping[str, Any], *, rng: np.random.RandomState) -> Kept:
+    """Keep of data that was fitted as a whole what a stream would have kept, should it go on with one.
+
+    Parameters
+    ----------
+    X : array, tensor or Source
+        All rows.
+    y : array-like or None
+        Labels.
+    facts : mapping
+        Links and allowed classes, as `read_chunk` takes them.
+    rng : RandomState
+        Source of the keys.
+    """
+    whole = read_chunk(np.arange(len(X)), y, classes=None, rng=rng, **facts)
+    first = X.take(np.arange(1)) if isinstance(X, Source) else np.asarray(X[:1])
+    kept = whole.thinned(max(100, min(KEPT, KEPT_BYTES // max(first.nbytes, 1))))
+    return replace(kept, X=X.take(kept.X) if isinstance(X, Source) else np.asarray(X[kept.X]).copy())
 
 
 def why_anew(stream: Kept, before: Kept, made_at: int) -> str | None:

@@ -63,7 +63,15 @@ def _require_meaning(Phi: Tensor) -> None:
 
 
 def _with_remembered(Phi: Tensor, batch: Batch) -> Tensor:
-    return Phi if batch.remembered is None else torch.cat([Phi, batch.remembered.features])
+    """Append what is remembered; the gradient of the fresh rows counts for all, as that of a large batch would.
+
+    Without that weight the labeled points, all of whose rows are fresh, would have the more to say the larger the
+    memory is.
+    """
+    if batch.remembered is None:
+        return Phi
+    weight = 1 + len(batch.remembered.features) / len(Phi)
+    return torch.cat([weight * Phi - (weight - 1) * Phi.detach(), batch.remembered.features])
 
 
 @dataclass(frozen=True)

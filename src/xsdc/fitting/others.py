@@ -1,0 +1,105 @@
+"""Classes for points outside the matrix, by those inside: three rules, and the choice among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from sklearn.neighbors import NearestNeighbors
+from torch import Tensor
+
+from xsdc.core.classifier import fit_classifier
+from xsdc.core.extension import Extension
+from xsdc.core.labelling import nearness
+from xsdc.core.objective import decompose, one_hot
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A way to tell the classes of points by their features.
+
+    Attributes
+    ----------
+    name : str
+        What it is.
+    scores : callable
+        Features (n, D) to scores (n, k), minus infinity for a class that no point shows.
+    right : float
+        Share of the points shown whose class it tells, each left out.
+    why : str
+        Why it was chosen.
+    """
+
+    name: str
+    scores: Callable[[Tensor], Floats]
+    right: float
+    why: str = ""
+
+
+def choose_rule(Phi: Tensor, codes: Ints, k: int, *, extension: Extension | None) -> Rule:
+    """Choose the rule that best tells the class of a point left out.
+
+    Parameters
+    ----------
+    Phi : Tensor, shape (m, D)
+        Features of points with a class.
+    codes : array of int, shape (m,)
+        Their classes.
+    k : int
+        Number of classes.
+    extension : Extension or None
+        Places points among eigenvectors, where there are any.
+    """
+    rules = [_by_classifier(Phi, codes, k)]
+    if extension is not None:
+        rules = [_by_centre(Phi, codes, k, extension), _by_neighbour(Phi, codes, k, extension), *rules]
+    best = max(rules, key=lambda rule: rule.right)
+    told = ", ".join(f"{rule.name} {rule.right:.3f}" for rule in rules)
+    return Rule(best.name, best.scores, best.right, f"tells most classes of points left out: {told}")
+
+
+def _by_centre(Phi: Tensor, codes: Ints, k: int, extension: Extension) -> Rule:
+    Z = extension.embed(Phi).cpu().numpy()
+    centres = [Z[codes == c].mean(0, keepdims=True) for c in np.unique(codes)]
+
+    def scores(X: Tensor) -> Floats:
+        return _spread(nearness(extension.embed(X).cpu().numpy(), centres), codes, k)
+
+    return Rule("nearest centre among eigenvectors", scores, float((scores(Phi).argmax(1) == codes).mean()))
+
+
+def _by_neighbour(Phi: Tensor, codes: Ints, k: int, extension: Extension) -> Rule:
+    Z = extension.embed(Phi).cpu().numpy()
+    sets = [Z[codes == c] for c in np.unique(codes)]
+
+    def scores(X: Tensor) -> Floats:
+        return _spread(nearness(extension.embed(X).cpu().numpy(), sets), codes, k)
+
+    others = NearestNeighbors(n_neighbors=1).fit(Z).kneighbors(return_distance=False)[:, 0]  # of each, without itself
+    return Rule("nearest point among eigenvectors", scores, float((codes[others] == codes).mean()))
+
+
+def _by_classifier(Phi: Tensor, codes: Ints, k: int) -> Rule:
+    spectrum = decompose(Phi)
+    present, local = np.unique(codes, return_inverse=True)
+    classes = torch.from_numpy(local.astype(np.int64))
+    classifier = fit_classifier(spectrum, classes, n_classes=len(present)).to(Phi.device)
+    left_out = spectrum.leave_one_out(one_hot(classes, n_classes=len(present)).to(spectrum.s), classifier.lam)
+
+    def scores(X: Tensor) -> Floats:
+        return _spread(classifier.scores(X).cpu().numpy(), codes, k)
+
+    return Rule("ridge classifier", scores, float((left_out.argmax(1).cpu() == classes).double().mean()))
+
+
+def _spread(scores: Floats, codes: Ints, k: int) -> Floats:
+    """Put scores of the classes that points show into columns of all classes."""
+    out = np.full((len(scores), k), -np.inf)
+    out[:, np.unique(codes)] = scores
+    return out
