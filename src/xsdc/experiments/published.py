@@ -84,8 +84,8 @@ class Values:
         Changed copies of an image.
     constraints : str or None
         "specific" or "random".
-    burn_in, iterations : int
-        Steps on labeled points alone, and in all.
+    burn_in, iterations, evaluate_every : int
+        Steps on labeled points alone, in all, and between two evaluations.
     """
 
     dataset: str
@@ -106,6 +106,7 @@ class Values:
     constraints: str | None
     burn_in: int
     iterations: int
+    evaluate_every: int
 
 
 @cache
@@ -151,6 +152,7 @@ def _read(row: dict[str, str]) -> Values:
         constraints=row["constraints"] or None,
         burn_in=int(row["burn_in"]),
         iterations=int(row["iterations"]),
+        evaluate_every=int(row["evaluate_every"]),
     )
 
 
