@@ -24,7 +24,7 @@ from xsdc.experiments.trial import make_trainer
 from xsdc.training import Callback, Memory, Trainer
 
 SEEDS = (0, 1, 2)
-SIZES = ((128, 128), (1024, 0), (128, 0), (128, 896))  # of batch and memory
+SIZES = ((128, 128), (128, 0), (1024, 0))  # of batch and memory
 EVERY, TRAIN_STEP, HELD_STEP = 50, 7, 2  # steps between evaluations; each so many-th point takes part in them
 TIMED = 5
 
