@@ -28,7 +28,13 @@ from xsdc.runs import DataOptions, RunFolder
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
-SHOWN = [*sorted(DOCS.glob("tutorials/*.md")), DOCS / "index.md", DOCS / "runs.md", DOCS / "family.md", DOCS / "scaling.md"]
+SHOWN = [
+    *sorted(DOCS.glob("tutorials/*.md")),
+    DOCS / "index.md",
+    DOCS / "runs.md",
+    DOCS / "family.md",
+    DOCS / "scaling.md",
+]
 FENCE = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```', re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
 RUNS = (DOCS / "runs.md").read_text(encoding="utf-8")

@@ -63,15 +63,12 @@ def _require_meaning(Phi: Tensor) -> None:
 
 
 def _with_remembered(Phi: Tensor, batch: Batch) -> Tensor:
-    """Append what is remembered; the gradient of the fresh rows counts for all, as that of a large batch would.
+    """Append what is remembered.
 
-    Without that weight the labeled points, all of whose rows are fresh, would have the more to say the larger the
-    memory is.
+    To weight the gradient of the fresh rows, so that they stand for the remembered ones too, does harm: the parts of
+    the gradient that cancel over a whole batch, where linear maps of the features change nothing, do not over a part.
     """
-    if batch.remembered is None:
-        return Phi
-    weight = 1 + len(batch.remembered.features) / len(Phi)
-    return torch.cat([weight * Phi - (weight - 1) * Phi.detach(), batch.remembered.features])
+    return Phi if batch.remembered is None else torch.cat([Phi, batch.remembered.features])
 
 
 @dataclass(frozen=True)
