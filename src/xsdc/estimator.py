@@ -82,9 +82,11 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         Steps on all points, after steps on labeled points alone.
     batch_size, labeled_batch_size : int
         Unlabeled points in a step, copies counted, and labeled ones.
+    piece_size : int, optional
+        Points of a step that go through the network at a time, by default all of them. In pieces a large batch takes
+        the memory of a small one and some more time, and the step stays the same.
     memory_size : int
-        Unlabeled points of earlier steps whose features are remembered and balanced along with the batch, so that small
-        batches, which need less memory, see as many points as large ones.
+        Unlabeled points of earlier steps whose features are remembered and balanced along with the batch.
     learning_rate, supervised_learning_rate : float or "auto"
         Of steps on all points and on labeled ones. A number is the length of each filter's step where filters are on
         the sphere (convolutional kernel networks), and the factor of the gradient elsewhere.
@@ -184,6 +186,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         supervised_iter: int | Auto = "auto",
         batch_size: int = 1024,
         labeled_batch_size: int = 1024,
+        piece_size: int | None = None,
         memory_size: int = 0,
         learning_rate: float | Auto = "auto",
         supervised_learning_rate: float | Auto = "auto",
@@ -211,6 +214,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         self.supervised_iter = supervised_iter
         self.batch_size = batch_size
         self.labeled_batch_size = labeled_batch_size
+        self.piece_size = piece_size
         self.memory_size = memory_size
         self.learning_rate = learning_rate
         self.supervised_learning_rate = supervised_learning_rate

@@ -7,7 +7,7 @@ import json
 import pytest
 import torch
 
-from benchmarks.scaling import kills, memory, processes
+from benchmarks.scaling import batches, kills, processes
 
 
 def test_a_run_killed_three_times_ends_as_one_left_alone(tmp_path):
@@ -25,20 +25,23 @@ def test_kills_notice_a_difference(tmp_path):
     assert one == same != other
 
 
-def test_memory_trials_are_made_once(tmp_path, monkeypatch, capsys):
-    page, log = tmp_path / "scaling.md", tmp_path / "scaling-memory.jsonl"
-    page.write_text("<!-- memory:start -->\n<!-- memory:end -->\n", encoding="utf-8")
-    quick = memory.declared().quick()
-    monkeypatch.setattr(memory, "declared", lambda: quick)
-    monkeypatch.setattr(memory, "SIZES", ((16, 16), (32, 0)))
-    monkeypatch.setattr(memory, "SEEDS", (0,))
-    memory.run(page)
+def test_trials_of_batches_are_made_once(tmp_path, monkeypatch, capsys):
+    page, log = tmp_path / "scaling.md", tmp_path / "scaling-batches.jsonl"
+    page.write_text("<!-- batches:start -->\n<!-- batches:end -->\n", encoding="utf-8")
+    quick = batches.declared().quick()
+    ways = (batches.Way(16, memory=16), batches.Way(32, piece=8))
+    monkeypatch.setattr(batches, "declared", lambda: quick)
+    monkeypatch.setattr(batches, "WAYS", ways)
+    monkeypatch.setattr(batches, "SEEDS", (0,))
+    monkeypatch.setattr(batches, "PIECES", (32,))
+    monkeypatch.setattr(batches, "WEIGHED", 64)
+    batches.run(page)
     records = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-    assert [(record["batch"], record["memory"]) for record in records] == [(16, 16), (32, 0)]
+    assert [batches.Way(**record["way"]) for record in records] == list(ways)
     assert all(0.3 < record["accuracy"] <= 1 for record in records)
-    monkeypatch.setattr(memory, "trial", lambda *_: pytest.fail("made again"))
-    memory.run(page)
-    assert "| 16 | 16 | 1 |" in page.read_text(encoding="utf-8")
+    monkeypatch.setattr(batches, "trial", lambda *_: pytest.fail("made again"))
+    batches.run(page)
+    assert "| 32 | 8 | 0 | 0." in page.read_text(encoding="utf-8")
     capsys.readouterr()
 
 

@@ -63,6 +63,7 @@ JOINT = Plan(0, 20, 0.05, 0.05)
 TRAININGS: dict[str, Callable[[], Trainer]] = {
     "even": trained,
     "memory": lambda: trained(memory_size=30),
+    "pieces": lambda: trained(piece_size=6),
     "odd": lambda: trained(unlabeled=37, labeled=7, memory_size=11),
     "fewer labeled points than processes": lambda: trained(labels=1, plan=JOINT),
     "no labels": lambda: trained(labels=0, plan=JOINT),

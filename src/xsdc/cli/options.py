@@ -129,6 +129,12 @@ ESTIMATOR: dict[str, Any] = SIZES | {
     ),
     "batch_size": parsed(count, "Unlabeled points in a step.", panel=TRAINING, metavar="COUNT"),
     "labeled_batch_size": parsed(count, "Labeled points in a step.", panel=TRAINING, metavar="COUNT"),
+    "piece_size": parsed(
+        count,
+        "Points of a step that go through the network at a time, to save memory; by default all.",
+        panel=TRAINING,
+        metavar="COUNT",
+    ),
     "memory_size": parsed(
         count, "Points of earlier steps that are balanced along with a batch.", panel=TRAINING, metavar="COUNT"
     ),

@@ -1,8 +1,8 @@
 """From the points of a balanced matrix to all others: where a point would lie among the eigenvectors of M.
 
 A point outside has a cost towards each point of the matrix, and with it a row of M up to a factor; the eigenvectors
-extend to it by that row (Nyström). On Gaussian groups that overlap, the nearest point of the matrix gives one in twelve
-points another class than the matrix of all points would; the place among the eigenvectors one in a hundred.
+extend to it by that row (Nyström). Where groups overlap, that agrees better with the matrix of all points than
+the label of the nearest point does.
 """
 
 from __future__ import annotations

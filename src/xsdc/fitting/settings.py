@@ -35,6 +35,7 @@ class Settings:
     supervised_iter: int | Auto
     batch_size: int
     labeled_batch_size: int
+    piece_size: int | None
     memory_size: int
     learning_rate: float | Auto
     supervised_learning_rate: float | Auto
@@ -61,6 +62,7 @@ def read_settings(
     supervised_iter: int | Auto,
     batch_size: int,
     labeled_batch_size: int,
+    piece_size: int | None,
     memory_size: int,
     learning_rate: float | Auto,
     supervised_learning_rate: float | Auto,
@@ -100,6 +102,7 @@ def read_settings(
         supervised_iter=_count_or_auto(supervised_iter, "supervised_iter"),
         batch_size=validation.as_count(batch_size, name="batch_size", minimum=2),
         labeled_batch_size=validation.as_count(labeled_batch_size, name="labeled_batch_size", minimum=2),
+        piece_size=None if piece_size is None else validation.as_count(piece_size, name="piece_size"),
         memory_size=validation.as_count(memory_size, name="memory_size", minimum=0),
         learning_rate=_number_or_auto(learning_rate, "learning_rate"),
         supervised_learning_rate=_number_or_auto(supervised_learning_rate, "supervised_learning_rate"),

@@ -114,6 +114,7 @@ def make_trainer(
         choose_ridge=choose_ridge,
         score=None if held is None else score,
         augment=settings.augment,
+        piece_size=settings.piece_size,
         memory_size=settings.memory_size,
         callbacks=_callbacks(settings),
         generator=generator,

@@ -114,6 +114,8 @@ class Trainer:
         Network and lambda to a number, the higher the better; the state with the best one is kept.
     augment : callable, optional
         Inputs and a generator to changed inputs, for the unlabeled points.
+    piece_size : int, optional
+        Points of a batch that go through the network at a time; by default all.
     memory_size : int
         Unlabeled points of earlier steps whose features are balanced along with a batch.
     callbacks : sequence of Callback
@@ -137,6 +139,7 @@ class Trainer:
         n_clusters: int | None = None,
         score: Score | None = None,
         augment: Augment | None = None,
+        piece_size: int | None = None,
         memory_size: int = 0,
         callbacks: Sequence[Callback] = (),
     ) -> None:
@@ -151,6 +154,7 @@ class Trainer:
         self.plan, self.labeler, self.sizes, self.augment = plan, labeler, sizes, augment
         self.n_clusters = n_clusters
         self.choose_ridge, self.score, self.callbacks, self.generator = choose_ridge, score, callbacks, generator
+        self.piece_size = None if piece_size is None else validation.as_count(piece_size, name="piece_size")
         self.memory = Memory(memory_size)
         self.processes = Processes.here()
         self.processes.copy_module(network)  # machines may round filters from data differently
@@ -216,7 +220,7 @@ class Trainer:
             self.processes.require_same(self.fingerprint())
         for callback in self.callbacks:
             callback.on_start(self)
-        return None if self.finished else SharedFeatures(self.network, self.processes)
+        return None if self.finished else SharedFeatures(self.network, self.processes, piece_size=self.piece_size)
 
     def _step(self, shared: SharedFeatures) -> None:
         supervised = self.iteration < self.plan.supervised_iter
@@ -352,7 +356,8 @@ class Trainer:
         """
         batches, facts, kind = self.batches, self.constraints, type(self.labeler)
         shown = kind.__qualname__ if kind.__repr__ is object.__repr__ else repr(self.labeler)
-        sizes = (batches.labeled_size, batches.unlabeled_size, batches.copies, self.n_clusters, self.memory.size)
+        sizes = [batches.labeled_size, batches.unlabeled_size, batches.copies, self.n_clusters]
+        sizes += [self.piece_size, self.memory.size]
         digest = hashlib.sha256(repr((astuple(self.plan), sizes, shown)).encode())
         spread = slice(None, None, 1 if isinstance(self.data, Tensor) else max(1, len(self.data) // FINGERPRINTED))
         tensors = [self.data[spread], self.generator.get_state(), batches.labeled, batches.unlabeled]

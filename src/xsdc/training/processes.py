@@ -16,6 +16,7 @@ from torch.distributed import PrefixStore, rendezvous  # type: ignore[attr-defin
 
 from xsdc.errors import InvalidInputError
 from xsdc.networks import Network
+from xsdc.training.pieces import features_in_pieces
 
 T = TypeVar("T")
 # Long, for the others wait while the first labels everybody; a process that dies is noticed by torchrun at once.
@@ -132,10 +133,12 @@ class SharedFeatures:
         The same in all processes.
     processes : Processes
         Who takes part.
+    piece_size : int, optional
+        Rows that a process sends through the network at a time; by default all of its share.
     """
 
-    def __init__(self, network: Network, processes: Processes) -> None:
-        self.network, self.processes = network, processes
+    def __init__(self, network: Network, processes: Processes, *, piece_size: int | None = None) -> None:
+        self.network, self.processes, self.piece_size = network, processes, piece_size
 
     def __call__(self, inputs: Sequence[Callable[[Tensor], Tensor]], sizes: Sequence[int]) -> list[Tensor]:
         """Compute features.
@@ -151,7 +154,10 @@ class SharedFeatures:
         -------
         list of Tensor, shape (size, D)
         """
-        parts = [self.network(take(self.processes.share(n))) for take, n in zip(inputs, sizes, strict=True)]
+        parts = [
+            features_in_pieces(self.network, take(self.processes.share(n)), self.piece_size)
+            for take, n in zip(inputs, sizes, strict=True)
+        ]
         if self.processes.count == 1:
             return parts
         gathered = [torch.split(each, [len(part) for part in parts]) for each in self._gather(torch.cat(parts))]
