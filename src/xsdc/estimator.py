@@ -98,9 +98,9 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
     entropy : float or "median"
         nu, how soft M is; "median" is the paper's median of all |A_ij|.
     n_landmarks : int or "auto"
-        Points that are labeled at the end by the matrix of all their pairs; each of the others takes the label of the
-        nearest one. "auto" is 3,000. As many as there are points labels all of them by the whole matrix, which is never
-        formed: 10,000 points take seconds, 50,000 minutes.
+        Points that are labeled at the end by the matrix of all their pairs; the others take the classes of those among
+        which they lie. "auto" is 3,000. As many as there are points labels all of them by the whole matrix, which is
+        never formed: 10,000 points take seconds, 50,000 minutes.
     augmentation : "images", callable or None
         Changes each unlabeled input of a step: the paper's for images, or a function of a batch (n, ...) and a
         torch.Generator.

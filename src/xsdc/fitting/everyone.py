@@ -133,7 +133,7 @@ class LabelEveryone:
         extension = None
         if (constraints.classes < 0).any():
             extension = self._extension(spectrum, constraints, best.candidate, knowledge.n_clusters or 1)
-        some = Extended(few, best, spectrum, extension)
+        some = Extended(few, best, extension)
         if len(few) < len(self.landmarks):
             some = self._label_many(knowledge, some)
         if len(self.landmarks) < knowledge.n:
@@ -160,8 +160,7 @@ class LabelEveryone:
         constraints = knowledge.constraints.restricted(points)
         if (constraints.classes >= 0).all():
             return Labelling(constraints.classes, Candidate(1.0, bounds.ways[0]), 0.0, torch.empty(0))
-        ways = choose_candidates(spectrum, knowledge, self.ridge, bounds.ways)
-        candidates = ways if self.way is None else [self.way]
+        candidates = [self.way] if self.way else choose_candidates(spectrum, knowledge, self.ridge, bounds.ways)
         judge = make_judge(spectrum, k)
         found, infeasible = [], None
         for way in candidates:
@@ -226,7 +225,7 @@ class LabelEveryone:
         codes = assign(scores, constraints, sizes=self.bounds.for_classes(k).counts(len(points)))
         merit = make_judge(spectrum, k).merit(codes)
         self.choices.note("labels at the end", f"{len(points)} points", "by the matrix of all their pairs")
-        return Extended(points, Labelling(codes, way, merit, extension.eigenvalues), spectrum, extension)
+        return Extended(points, Labelling(codes, way, merit, extension.eigenvalues), extension)
 
     def _extension(
         self, spectrum: Spectrum, constraints: Constraints, way: Candidate, k: int, *, guess: Ints | None = None
@@ -288,15 +287,12 @@ class Extended:
         Positions.
     labelling : Labelling
         Their classes.
-    spectrum : Spectrum
-        Their features, decomposed.
     extension : Extension or None
         Places among the eigenvectors of their M; None where all of them were labeled and no M was needed.
     """
 
     points: Ints
     labelling: Labelling
-    spectrum: Spectrum
     extension: Extension | None
 
 
