@@ -42,7 +42,7 @@ from xsdc.fitting import (
 )
 from xsdc.fitting.settings import ClusterSize
 from xsdc.fitting.sources import Source, as_source, first_look, prepare, read_blocks, stream_blocks
-from xsdc.fitting.stream import KEPT, Kept, keep_some, read_chunk, trained_on, why_anew
+from xsdc.fitting.stream import KEPT, Course, Kept, keep_some, read_chunk, trained_on, why_anew
 from xsdc.labelers import Labeler
 from xsdc.model_file import ModelFile, plain_items
 from xsdc.networks import Network, NetworkConfig, build_network
@@ -171,8 +171,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
 
     history_: dict[str, Any]
     labels_: Array
-    _stream: Kept
-    _made_at: int
+    _stream: Course
     _streamed: bool
 
     def __init__(
@@ -304,8 +303,8 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         self._take(fitted, choices, rng)
         facts = {"must_link": must_link, "cannot_link": cannot_link, "allowed_labels": allowed_labels}
         labels = X.labels if y is None and isinstance(X, Source) else y
-        self._stream = keep_some(X, labels, facts, rng=check_random_state(self._seed))
-        self._way, self._made_at, self._streamed = fitted.outcome.candidate, len(X), False
+        kept = keep_some(X, labels, facts, rng=check_random_state(self._seed))
+        self._stream, self._streamed = Course(kept, len(X), fitted.outcome.candidate), False
         return self
 
     def _make_network(
@@ -350,7 +349,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             ``labels_`` are those of this part. Clusters without a name keep theirs from part to part.
         """
         keep = checks.as_count(keep, name="keep", minimum=100)
-        before = getattr(self, "_stream", None)
+        before: Course | None = getattr(self, "_stream", None)
         if before is None and hasattr(self, "network_"):
             raise InvalidInputError(
                 "This model was fitted as a whole, and its file holds none of its points. Begin a stream with a new"
@@ -360,7 +359,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         rows = rows.take(np.arange(len(rows))) if isinstance(rows, Source) else np.asarray(rows)
         if before is None:
             self._seed = int(check_random_state(self.random_state).randint(2**31))
-        rng = np.random.RandomState([self._seed, 0 if before is None else before.seen])
+        rng = np.random.RandomState([self._seed, 0 if before is None else before.kept.seen])
         chunk = read_chunk(
             rows,
             y,
@@ -370,38 +369,37 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             classes=classes,
             rng=rng,
         )
-        self._learn_chunk(chunk if before is None else before.joined(chunk), before, rng)
-        self._stream, self._streamed = self._stream.thinned(keep), True
+        course = self._learn_chunk(chunk if before is None else before.kept.joined(chunk), before, rng)
+        self._stream, self._streamed = replace(course, kept=course.kept.thinned(keep)), True
         self.labels_ = self.labels_[-len(rows) :]
         return self
 
-    def _learn_chunk(self, stream: Kept, before: Kept | None, rng: np.random.RandomState) -> None:
+    def _learn_chunk(self, kept: Kept, before: Course | None, rng: np.random.RandomState) -> Course:
         settings, choices = self._settings(), Choices()
-        why = why_anew(stream, before, self._made_at) if before is not None else "first part of the stream"
+        why = why_anew(kept, before)
         own = not isinstance(self.network, str | Mapping | NetworkConfig)
         anew = before is None or (why is not None and not own)
-        open_number = self.n_clusters is None and not stream.names
+        open_number = self.n_clusters is None and not kept.names
         knowledge = read_knowledge(
-            len(stream),
-            y=stream.y,
-            **stream.facts,
+            len(kept),
+            y=kept.y,
+            **kept.facts,
             n_clusters=self.n_clusters_ if open_number and not anew else self.n_clusters,
-            also_named=stream.names,
+            also_named=kept.names,
         )
         generator = torch.Generator().manual_seed(int(rng.randint(2**31)))
-        called = None if before is None else self.predict(stream.X)
+        called = None if before is None else self.predict(kept.X)
         way = None
-        if anew:
+        if before is None or anew:
             choices.note("network made anew", True, str(why))
-            network = self._make_network(stream.X, knowledge, settings, choices, generator)
-            self._made_at = stream.seen
+            network, made_at = self._make_network(kept.X, knowledge, settings, choices, generator), kept.seen
         else:
-            network = copy.deepcopy(self.network_)
+            network, made_at = copy.deepcopy(self.network_), before.made_at
             settings = trained_on(settings)
-            way = getattr(self, "_way", None) if len(knowledge.names) == self.n_clusters_ else None
+            way = before.way if len(knowledge.names) == self.n_clusters_ else None
         fitted = fit_model(
             network,
-            network.prepare(stream.X, channels=self.channels),
+            network.prepare(kept.X, channels=self.channels),
             knowledge,
             settings,
             choices=choices,
@@ -415,8 +413,8 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         seed, steps = self._seed, getattr(self, "n_iter_", 0)
         self._take(fitted, choices, rng)
         self._seed, self.n_iter_ = seed, steps + len(fitted.steps)
-        self._way, self._stream = fitted.outcome.candidate, stream
         del self._fitted  # its positions are those of the points kept, which the user does not know
+        return Course(kept, made_at, fitted.outcome.candidate)
 
     def fit_predict(self, X: Any, y: Any = None, **facts: Any) -> Array:
         """Fit, and return the class of each point; takes what `fit` takes."""
@@ -498,10 +496,10 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         check_is_fitted(self)
         arrays = {name: getattr(self, name) for name in SAVED_ARRAYS if hasattr(self, name)}
         facts = {name: getattr(self, name) for name in SAVED_FACTS if hasattr(self, name)}
-        stream: Kept | None = getattr(self, "_stream", None)
+        stream: Course | None = getattr(self, "_stream", None)
         if stream is not None and self._streamed:
-            arrays |= stream.arrays()
-            facts |= {"stream": stream.plain(), "_made_at": self._made_at, "_seed": self._seed}
+            arrays |= stream.kept.arrays()
+            facts |= {"stream": stream.plain(), "_seed": self._seed}
         ModelFile(self.get_params(deep=False), self.network_, self._classifier, arrays, facts).write(path)
 
     @classmethod
@@ -524,7 +522,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             model.set_params(network=network)
         facts = dict(file.facts)
         if "stream" in facts:
-            model._stream, model._streamed = Kept.restored(file.arrays, facts.pop("stream")), True
+            model._stream, model._streamed = Course.restored(file.arrays, facts.pop("stream")), True
         for name, value in {**file.arrays, **facts}.items():
             if not name.startswith("stream_"):
                 setattr(model, name, value)

@@ -163,6 +163,19 @@ class TestPartialFit:
             ends.append(other.score(second[0], second[1]))
         assert min(ends) > 0.9
 
+    def test_a_saved_stream_goes_on_as_one_that_was_not(self, tmp_path):
+        first, second, third = parts(300, 3, 3)
+        model = XSDC(3, **FAST)
+        for X, y in (first, second):
+            model.partial_fit(X, np.where(y == 0, 0, -1), keep=150)
+        model.save(tmp_path / "model.xsdc")
+        loaded = XSDC.load(tmp_path / "model.xsdc")
+        for each in (model, loaded):
+            each.partial_fit(third[0])
+            assert not any(choice["option"] == "network made anew" for choice in each.history_["choices"])
+        assert np.array_equal(model.predict_proba(third[0]), loaded.predict_proba(third[0]))
+        assert model.history_["choices"] == loaded.history_["choices"]
+
     def test_after_fit_its_points_still_count(self, tmp_path):
         first, second = parts(300, 3, 2)
         model = XSDC(**FAST).fit(*first)

@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from xsdc import validation
+from xsdc.core.labelling import Candidate
+from xsdc.core.sizes import ClassSizes
 from xsdc.errors import InvalidInputError
 from xsdc.fitting.settings import Settings
 from xsdc.fitting.sources import Source
@@ -138,6 +140,38 @@ class Kept:
         return replace(self, X=self.X[points], y=self.y[points], keys=self.keys[points], links=links, allowed=allowed)
 
 
+@dataclass(frozen=True)
+class Course:
+    """Where a stream stands between two parts.
+
+    Attributes
+    ----------
+    kept : Kept
+        Points that came, as many as are kept.
+    made_at : int
+        Points that had come when the network was made.
+    way : Candidate
+        How the last part was labeled.
+    """
+
+    kept: Kept
+    made_at: int
+    way: Candidate
+
+    def plain(self) -> dict[str, Any]:
+        """What of it is not in the arrays of ``kept``; JSON can hold it."""
+        sizes = self.way.sizes
+        way = [self.way.lam, sizes.minimum.tolist(), sizes.maximum.tolist()]
+        return {**self.kept.plain(), "made_at": self.made_at, "way": way}
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, Array], plain: Mapping[str, Any]) -> Course:
+        """Put together again what ``kept.arrays`` and `plain` gave."""
+        lam, low, high = plain["way"]
+        way = Candidate(lam, ClassSizes(np.array(low), np.array(high)))
+        return cls(Kept.restored(arrays, plain), plain["made_at"], way)
+
+
 def read_chunk(
     X: Array,
     y: object,
@@ -208,23 +242,23 @@ def keep_some(X: Any, y: object, facts: Mapping[str, Any], *, rng: np.random.Ran
     return replace(kept, X=X.take(kept.X) if isinstance(X, Source) else np.asarray(X[kept.X]).copy())
 
 
-def why_anew(stream: Kept, before: Kept, made_at: int) -> str | None:
+def why_anew(kept: Kept, before: Course | None) -> str | None:
     """Say why the network should be made anew; None where it should not.
 
     Parameters
     ----------
-    stream : Kept
+    kept : Kept
         What is known with the last part.
-    before : Kept
-        What was known without it.
-    made_at : int
-        Points that had come when the network was made.
+    before : Course or None
+        What was before it, if anything.
     """
-    new = [name for name in stream.names if name not in before.names]
+    if before is None:
+        return "first part of the stream"
+    new = [name for name in kept.names if name not in before.kept.names]
     if new:
         return f"a class is named for the first time: {new[0]}"
-    if stream.seen >= 2 * made_at:
-        return f"the stream has doubled since {made_at} points"
+    if kept.seen >= 2 * before.made_at:
+        return f"the stream has doubled since {before.made_at} points"
     return None
 
 
