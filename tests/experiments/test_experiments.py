@@ -303,6 +303,7 @@ def test_without_labels_every_step_is_evaluated_as_by_the_authors():
     for dataset in ("magic", "mnist", "cifar10", "gisette"):
         without, some = EXPERIMENTS["accuracy-vs-labels"].expand(datasets=[dataset], labels=[0, 50])
         assert (without.evaluate_every, some.evaluate_every) == (1, 10)
+        assert {setting.evaluate_every for setting in EXPERIMENTS["relaxations"].expand()} == {1}
 
 
 def test_entries_of_at_most_one_cluster_points_that_an_outlier_hides(splits):

@@ -122,7 +122,7 @@ def _relaxations(dataset: str, count: int) -> Settings:
         _xsdc(dataset, count, curve="eigen", experiment="relaxations", kmeans=False),
         _xsdc(dataset, count, curve="eigen-kmeans", experiment="relaxations", kmeans=True),
     )
-    return [replace(setting, iterations=steps, evaluate_every=5) for setting in settings]
+    return [replace(setting, iterations=steps) for setting in settings]
 
 
 def _entries(dataset: str, count: int) -> Settings:
