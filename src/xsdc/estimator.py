@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 import json
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from inspect import signature
 from typing import Any, Literal
 
 import numpy as np
@@ -173,6 +175,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
     labels_: Array
     _stream: Course
     _streamed: bool
+    _lost: tuple[str, ...]
 
     def __init__(
         self,
@@ -304,7 +307,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         facts = {"must_link": must_link, "cannot_link": cannot_link, "allowed_labels": allowed_labels}
         labels = X.labels if y is None and isinstance(X, Source) else y
         kept = keep_some(X, labels, facts, rng=check_random_state(self._seed))
-        self._stream, self._streamed = Course(kept, len(X), fitted.outcome.candidate), False
+        self._stream, self._streamed = Course(kept, len(X), fitted.outcome.way), False
         return self
 
     def _make_network(
@@ -355,10 +358,15 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
                 "This model was fitted as a whole, and its file holds none of its points. Begin a stream with a new"
                 " model, or go on in the process that fitted."
             )
+        self._warn_of_lost()
         rows = self._read(X, reset=before is None)
-        rows = rows.take(np.arange(len(rows))) if isinstance(rows, Source) else np.asarray(rows)
+        if isinstance(rows, Source):
+            y = rows.labels if y is None else y
+            rows = rows.take(np.arange(len(rows)))
+        rows = rows.detach().cpu().numpy() if isinstance(rows, Tensor) else np.asarray(rows)
         if before is None:
-            self._seed = int(check_random_state(self.random_state).randint(2**31))
+            seed = Processes.here().agree(lambda: check_random_state(self.random_state).randint(2**31))
+            self._seed = int(seed)
         rng = np.random.RandomState([self._seed, 0 if before is None else before.kept.seen])
         chunk = read_chunk(
             rows,
@@ -388,7 +396,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             also_named=kept.names,
         )
         generator = torch.Generator().manual_seed(int(rng.randint(2**31)))
-        called = None if before is None else self.predict(kept.X)
+        called = None if before is None else self._named_by(self._embed(block) for block in read_blocks(kept.X))
         way = None
         if before is None or anew:
             choices.note("network made anew", True, str(why))
@@ -414,7 +422,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         self._take(fitted, choices, rng)
         self._seed, self.n_iter_ = seed, steps + len(fitted.steps)
         del self._fitted  # its positions are those of the points kept, which the user does not know
-        return Course(kept, made_at, fitted.outcome.candidate)
+        return Course(kept, made_at, fitted.outcome.way or (None if before is None else before.way))
 
     def fit_predict(self, X: Any, y: Any = None, **facts: Any) -> Array:
         """Fit, and return the class of each point; takes what `fit` takes."""
@@ -425,8 +433,8 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
 
         For points of the data that was fitted ``labels_`` knows more: what was given of them, and their neighbours.
         """
-        codes = np.concatenate([scores.argmax(1).cpu().numpy() for scores in self._scores(X)])
-        return np.asarray(self.classes_[codes])
+        check_is_fitted(self)
+        return self._named_by(self._features(X))
 
     def predict_proba(self, X: Any) -> Array:
         """Probability of each class in ``classes_``, shape (n, n_clusters_); rows sum to one."""
@@ -528,6 +536,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
                 setattr(model, name, value)
         if hasattr(model, "feature_names_in_"):
             model.feature_names_in_ = model.feature_names_in_.astype(object)
+        model._lost = tuple(name for name in file.lost if name not in ("callbacks", "network"))
         model.network_ = file.network.to(torch.device(model.device))
         model._classifier = file.classifier.to(model.network_.device)
         return model
@@ -556,6 +565,19 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             )
         return fitted
 
+    def _warn_of_lost(self) -> None:
+        """Tell once of options that the file of this model could not hold, and that were not set again."""
+        standard = {name: p.default for name, p in signature(type(self).__init__).parameters.items()}
+        lost = [name for name in getattr(self, "_lost", ()) if getattr(self, name) == standard[name]]
+        self._lost = ()
+        if lost:
+            warnings.warn(
+                f"The file of this model could not hold {', '.join(lost)}; to go on as before, set"
+                f" {'it' if len(lost) == 1 else 'them'} with set_params.",
+                UserWarning,
+                stacklevel=3,
+            )
+
     def _shown(self) -> str:
         """Options that tell one fit from another, as text."""
         options = plain_items(self.get_params(deep=False))
@@ -579,12 +601,13 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             return source
         X = X if source is None else source
         if is_image_array(X):
+            least = 2 if reset else 1
+            if len(X) < least:
+                raise InvalidInputError(f"X must hold at least {least} image(s); it has n_samples={len(X)}.")
             if reset:
                 for name in ("n_features_in_", "feature_names_in_"):
                     if hasattr(self, name):
                         delattr(self, name)
-                if len(X) < 2:
-                    raise InvalidInputError(f"X must hold at least 2 images; it has n_samples={len(X)}.")
             return X
         if not reset and not hasattr(self, "n_features_in_"):
             raise InvalidInputError("The model was fitted to images; X must hold images too.")
@@ -598,7 +621,16 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         blocks = stream_blocks(X) if isinstance(X, IterableDataset) else read_blocks(self._read(X, reset=False))
         for block in blocks:
             part = self._read(block, reset=False) if isinstance(X, IterableDataset) else block
-            yield scaled_features(self.network_, self.network_.prepare(part, channels=self.channels), self._norm)
+            yield self._embed(part)
+
+    def _embed(self, rows: Any) -> Tensor:
+        """Features of rows that were checked."""
+        return scaled_features(self.network_, self.network_.prepare(rows, channels=self.channels), self._norm)
+
+    def _named_by(self, features: Iterable[Tensor]) -> Array:
+        """Classes by the classifier."""
+        codes = np.concatenate([self._classifier.scores(Phi).argmax(1).cpu().numpy() for Phi in features])
+        return np.asarray(self.classes_[codes])
 
     def _scores(self, X: Any) -> Iterator[Tensor]:
         for Phi in self._features(X):

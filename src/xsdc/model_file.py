@@ -19,9 +19,10 @@ import torch
 
 from xsdc.core.classifier import Classifier
 from xsdc.errors import InvalidInputError
-from xsdc.networks import Network, load_network, save_network
+from xsdc.networks import Network, NetworkConfig, load_network, save_network
 
 FORMAT = 1
+PAIRS = "pairs of key and value"
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,9 @@ class ModelFile:
     Attributes
     ----------
     params : mapping
-        Options of the estimator that are plain data; the others fall back to their defaults.
+        Options of the estimator; of a file, those that are plain data.
+    lost : tuple of str
+        Options that a file cannot hold, and that fall back to their defaults.
     network : Network
         The trained network.
     classifier : Classifier
@@ -47,13 +50,16 @@ class ModelFile:
     classifier: Classifier
     arrays: Mapping[str, npt.NDArray[Any]]
     facts: Mapping[str, Any]
+    lost: tuple[str, ...] = ()
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write a file; an existing one is replaced once the new one is complete."""
+        params = plain_items(self.params)
         description = {
             "format": FORMAT,
             "xsdc": version("xsdc"),
-            "params": plain_items(self.params),
+            "params": params,
+            "lost": sorted(self.params.keys() - params.keys()),
             "classifier": {"lam": self.classifier.lam, "sharpness": self.classifier.sharpness},
             "facts": dict(self.facts),
         }
@@ -63,13 +69,16 @@ class ModelFile:
         partial = target.with_name(target.name + ".partial")
         buffer = io.BytesIO()
         np.savez_compressed(buffer, allow_pickle=False, **arrays, **weights)
-        with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(partial, "w") as file:
-            network = Path(folder) / "network.safetensors"
-            save_network(self.network, network)
-            file.writestr("model.json", json.dumps(description, indent=1, default=_plain))
-            file.writestr("arrays.npz", buffer.getvalue())
-            file.write(network, network.name)
-        partial.replace(target)
+        try:
+            with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(partial, "w") as file:
+                network = Path(folder) / "network.safetensors"
+                save_network(self.network, network)
+                file.writestr("model.json", json.dumps(description, indent=1, default=_plain))
+                file.writestr("arrays.npz", buffer.getvalue())
+                file.write(network, network.name)
+            partial.replace(target)
+        finally:
+            partial.unlink(missing_ok=True)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], *, network: object | None = None) -> ModelFile:
@@ -89,7 +98,8 @@ class ModelFile:
                 loaded = load_network(extracted, module=network)
             W, b = (torch.from_numpy(arrays.pop(name)) for name in ("W", "b"))
             classifier = Classifier(W, b, **description["classifier"])
-            return cls(description["params"], loaded, classifier, arrays, description["facts"])
+            params = {name: _as_given(value) for name, value in description["params"].items()}
+            return cls(params, loaded, classifier, arrays, description["facts"], tuple(description.get("lost", ())))
         except InvalidInputError:
             raise
         except (zipfile.BadZipFile, KeyError, TypeError, ValueError, EOFError, OSError) as error:
@@ -99,13 +109,20 @@ class ModelFile:
 def plain_items(params: Mapping[str, Any]) -> dict[str, Any]:
     """Keep what JSON can hold."""
     kept = {}
-    for name, value in params.items():
+    for name, given in params.items():
+        value = given.to_dict() if isinstance(given, NetworkConfig) else given
+        if isinstance(value, Mapping) and not all(isinstance(key, str) for key in value):
+            value = {PAIRS: [[key, each] for key, each in value.items()]}  # JSON would make words of numbers
         try:
             json.dumps(value, default=_plain)
         except TypeError:
             continue
         kept[name] = value
     return kept
+
+
+def _as_given(value: Any) -> Any:
+    return dict(value[PAIRS]) if isinstance(value, dict) and value.keys() == {PAIRS} else value
 
 
 def _plain(value: object) -> object:

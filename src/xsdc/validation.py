@@ -81,6 +81,8 @@ def _is_missing(x: object) -> bool:
 def as_labels(y: object, *, n: int) -> np.ndarray[tuple[int, ...], np.dtype[Any]]:
     """Check labels, one per point: numbers, strings, or a mixture with missing values."""
     given = y.detach().cpu().numpy() if isinstance(y, Tensor) else y
+    if isinstance(given, list | tuple) and any(isinstance(x, str) for x in given):
+        given = np.array([*given, None], dtype=object)[:-1]  # NumPy would make words of what is missing among words
     labels: np.ndarray[tuple[int, ...], np.dtype[Any]] = column_or_1d(given, warn=True)
     if len(labels) != n:
         raise InvalidInputError(

@@ -102,16 +102,65 @@ def test_ids_and_notes_are_those_of_the_whole_file(xsdc, tmp_path, monkeypatch):
     monkeypatch.setattr(blocks, "MOST_ROWS", 7)
     monkeypatch.setattr("xsdc.data.frames.SURVEYED", 30)
     ended = xsdc("predict", "run", "a.csv", "--id-column", "code", "-o", "out.csv")
-    assert ended.code == 0, ended.err
-    ids = [line.split(",")[0] for line in (tmp_path / "out.csv").read_text().splitlines()[1:]]
-    assert ids[:2] == ["0.0", "1.0"]  # one of them is missing, 28 rows later
-    assert ids[28] == ""
+    assert ended.code == 2
+    assert "`code` must name every point; 1 cells are empty, the first in row 28" in ended.err
+    assert not (tmp_path / "out.csv").exists()
     table = pd.read_csv(tmp_path / "a.csv")
     table["colour"] = ["brown" if i in (3, 20) else c for i, c in enumerate(table["colour"])]
     table.to_csv(tmp_path / "b.csv", index=False)
     ended = xsdc("predict", "run", "b.csv", "-o", "b-out.csv")
     assert ended.err.count("8 cells are missing in `weight`, `code`") == 1
     assert ended.err.count("2 cells in `colour` hold words that the fit did not have") == 1
+
+
+def ids_in(path: Path) -> list[str]:
+    return [line.split(",")[0] for line in path.read_text(encoding="utf-8").splitlines()[1:]]
+
+
+def test_ids_are_those_of_the_fit(xsdc, tmp_path):
+    table = make_table(10)
+    table["code"] = [f"{i:03d}" if i else "NA" for i in range(30)]
+    table.loc[1, "code"] = "9007199254740993"  # one more than float64 can tell
+    table.to_csv(tmp_path / "a.csv", index=False)
+    table[["height", "width", "weight", "colour", "code"]].to_csv(tmp_path / "b.csv", index=False)
+    table.drop(columns="code").to_csv(tmp_path / "c.csv", index=False)
+    assert xsdc("fit", "a.csv", *ROLES, "--id-column", "code", *QUICK, "--out", "run", "--no-report").code == 0
+    assert ids_in(tmp_path / "run" / "labels.csv") == table["code"].tolist()
+    for name, expected in (("b.csv", table["code"].tolist()), ("c.csv", [str(i) for i in range(30)])):
+        ended = xsdc("predict", "run", name, "-o", "out.csv", "--force")
+        assert ended.code == 0, ended.err
+        assert ids_in(tmp_path / "out.csv") == expected
+    assert xsdc("predict", "run", "b.csv", "--id-column", "cod", "-o", "d.csv").code == 2
+
+
+def test_ids_of_arrays(xsdc, tmp_path):
+    X = make_table(10)[["height", "width", "weight"]].to_numpy()
+    np.savez(tmp_path / "a.npz", X=X, name=np.array([f"n{i}" for i in range(30)]))
+    np.savez(tmp_path / "b.npz", X=X)
+    options = ("--id-column", "name", "--n-clusters", 3, *QUICK, "--out", "run", "--no-report")
+    assert xsdc("fit", "a.npz", *options).code == 0
+    assert xsdc("predict", "run", "a.npz", "-o", "usual.csv").code == 0
+    assert xsdc("predict", "run", "a.npz", "--id-column", "name", "-o", "asked.csv").code == 0
+    assert ids_in(tmp_path / "usual.csv") == ids_in(tmp_path / "asked.csv") == [f"n{i}" for i in range(30)]
+    assert xsdc("predict", "run", "b.npz", "-o", "none.csv").code == 0
+    assert ids_in(tmp_path / "none.csv") == [str(i) for i in range(30)]
+    assert xsdc("predict", "run", "b.npz", "--id-column", "name", "-o", "error.csv").code == 2
+
+
+def test_words_that_look_like_numbers_are_words_in_every_file(xsdc, tmp_path):
+    table = make_table(20)
+    table["zip"] = [["01", "02", "A3"][i % 3] for i in range(60)]
+    table["open"] = [i % 2 == 0 for i in range(60)]
+    table.to_csv(tmp_path / "a.csv", index=False)
+    some = table[table["zip"] != "A3"]
+    some.to_csv(tmp_path / "b.csv", index=False)
+    assert xsdc("fit", "a.csv", *ROLES, *QUICK, "--out", "run", "--no-report").code == 0
+    for name in ("a.csv", "b.csv"):
+        ended = xsdc("predict", "run", name, "--all", "-o", f"out-{name}")
+        assert ended.code == 0, ended.err
+        assert "words that the fit did not have" not in ended.err
+    whole, part = (pd.read_csv(tmp_path / f"out-{name}").drop(columns="id") for name in ("a.csv", "b.csv"))
+    pd.testing.assert_frame_equal(whole.loc[some.index].reset_index(drop=True), part)
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])

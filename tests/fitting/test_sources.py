@@ -14,6 +14,7 @@ from xsdc import XSDC
 from xsdc.errors import InvalidInputError
 from xsdc.fitting import calibration, end, everyone, features, sources, stream, train
 from xsdc.fitting.sources import ArraySource, DatasetSource, as_source, spool
+from xsdc.training import Callback
 
 OPTIONS = {"max_iter": 3, "random_state": 0}
 
@@ -54,6 +55,97 @@ def on_disk(X: np.ndarray, folder: Path) -> np.memmap:
 
 def same(one: XSDC, other: XSDC, X: np.ndarray) -> bool:
     return np.array_equal(one.labels_, other.labels_) and np.array_equal(one.predict_proba(X), other.predict_proba(X))
+
+
+class Steps(Callback):
+    def __init__(self, seen: list) -> None:
+        self.seen = seen
+
+    def on_step(self, trainer, record) -> None:
+        self.seen.append(record["iteration"])
+
+
+class Counted(Listed):
+    reads = 0
+
+    def __getitem__(self, i: int) -> object:
+        self.reads += 1
+        return self.items[i]
+
+
+class TestItems:
+    def test_rows_alone_in_a_tuple(self, groups):
+        X, _ = groups
+        assert np.array_equal(DatasetSource(TensorDataset(torch.from_numpy(X))).take(np.arange(9)), X[:9])
+
+    def test_pairs_in_lists(self, groups):
+        X, y = groups
+        source = DatasetSource(Listed([[row, label] for row, label in zip(X, y, strict=True)]))
+        assert np.array_equal(source.take(np.arange(9)), X[:9])
+        assert source.labels == y.tolist()
+
+    def test_numbers_in_lists_and_tuples_are_rows(self):
+        for items in ([[1.0, 2.0], [3.0, 4.0]], [(1.0, 2.0), (3.0, 4.0)]):
+            source = DatasetSource(Listed(items))
+            assert source.labels is None
+            assert source.take(np.arange(2)).tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+    def test_images_in_lists_are_rows(self):
+        items = [[[0.0, 1.0], [2.0, 3.0]]] * 3
+        assert DatasetSource(Listed(items)).shape == (3, 2, 2)
+
+    @pytest.mark.parametrize(
+        ("item", "said"),
+        [((np.zeros(3), 1, 2), "a tuple of 3"), ({"x": np.zeros(3)}, "a dict"), (1.0, "a float"), ("word", "a str")],
+    )
+    def test_others_are_refused(self, item, said):
+        with pytest.raises(InvalidInputError, match=said):
+            XSDC(2).fit(Listed([item] * 5))
+
+    def test_prediction_reads_each_item_about_once(self, groups):
+        X, y = groups
+        model = XSDC(**OPTIONS).fit(X, y)
+        data = Counted(list(zip(X, y, strict=True)))
+        assert np.array_equal(model.predict(data), model.predict(X))
+        assert data.reads < len(X) + 10
+
+    def test_labels_that_a_stream_lists(self, groups):
+        X, y = groups
+        stream = Stream(list(X))
+        stream.labels = y
+        assert spool(stream).labels == y.tolist()
+
+    @pytest.mark.parametrize(("first", "second"), [(int, float), (np.uint8, np.uint16)])
+    def test_another_type_of_number_later(self, monkeypatch, first, second):
+        monkeypatch.setattr(sources, "BLOCK", 2)
+        rows = [np.ones(3, first), np.ones(3, first), np.full(3, 300, second)]
+        with pytest.raises(InvalidInputError, match="one type of number"):
+            spool(Stream(rows))
+
+    def test_single_and_double_precision_go_together(self, monkeypatch):
+        monkeypatch.setattr(sources, "BLOCK", 1)
+        source = spool(Stream([np.ones(3), np.ones(3, np.float32)]))
+        assert source.take(np.arange(2)).dtype == np.float64
+
+    def test_an_empty_stream_has_no_predictions(self, groups):
+        model = XSDC(**OPTIONS).fit(*groups)
+        with pytest.raises(InvalidInputError, match="the stream is empty"):
+            model.predict(Stream([]))
+
+    def test_a_mask_of_prepared_rows(self, groups, tmp_path):
+        X, y = groups
+        options = {**OPTIONS, "evaluate_every": 1, "supervised_iter": 1}
+        scores = []
+        for held in (X, on_disk(X, tmp_path)):
+            truth = np.where(np.arange(240) % 5 == 0, -1, blobs(240, 3, D=4, spread=2.0)[1].numpy())
+            model = XSDC(validation=(held, truth), **options).fit(X, y)
+            scores.append([step.get("score") for step in model.history_["steps"]])
+        assert scores[0] == scores[1]
+        assert max(scores[0]) > 0.9
+
+    def test_images_with_a_gradient(self):
+        images = torch.rand(12, 8, 8, generator=torch.Generator().manual_seed(0)).requires_grad_()
+        assert len(XSDC(2, **OPTIONS).fit(images).labels_) == 12
 
 
 class TestTheSameAsAnArray:
@@ -215,8 +307,13 @@ class TestLandmarks:
         monkeypatch.setattr(everyone, "MOST_PAIRS", 100)
         monkeypatch.setattr(everyone, "MOST_LANDMARKS", 100)
         X, y = blobs(300, 3, D=4)
+        steps = []
+        model = XSDC(n_landmarks=300, max_iter=2, random_state=0, callbacks=[Steps(steps)])
         with pytest.raises(InvalidInputError, match="n_landmarks"):
-            XSDC(n_landmarks=300, max_iter=0, random_state=0).fit(X, np.where(np.arange(300) < 60, y.numpy(), -1))
+            model.fit(X, np.where(np.arange(300) < 60, y.numpy(), -1))
+        assert not steps  # before training
+        assert np.array_equal(model.fit(X, y).labels_, y.numpy())  # no M is needed
+        assert steps
 
     @pytest.mark.parametrize("wrong", [0, 50, 2.5, "all", None])
     def test_bad_numbers(self, wrong):

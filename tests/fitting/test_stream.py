@@ -1,15 +1,20 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
+import torch
 from torch import nn
+from torch.utils.data import TensorDataset
 
 from tests.problems import blobs
 from xsdc import XSDC
 from xsdc.errors import ContradictionError, InvalidInputError
 from xsdc.fitting.stream import Kept, keep_some, read_chunk
+from xsdc.networks import LayerConfig, NetworkConfig
 
 FAST = {"max_iter": 2, "random_state": 0}
 
@@ -175,6 +180,56 @@ class TestPartialFit:
             assert not any(choice["option"] == "network made anew" for choice in each.history_["choices"])
         assert np.array_equal(model.predict_proba(third[0]), loaded.predict_proba(third[0]))
         assert model.history_["choices"] == loaded.history_["choices"]
+
+    def test_a_part_without_labels_after_one_with_all(self):
+        from sklearn.datasets import load_digits
+
+        X, y = load_digits(return_X_y=True)
+        model = XSDC(random_state=0, max_iter=5)
+        model.partial_fit(X[:300], y[:300])
+        model.partial_fit(X[300:550])
+        assert (model.labels_ == y[300:550]).mean() > 0.9
+
+    def test_labels_of_a_dataset(self):
+        X, y = parts(120, 3, 1)[0]
+        data = TensorDataset(torch.from_numpy(X), torch.from_numpy(y) + 5)
+        assert list(XSDC(**FAST).partial_fit(data).classes_) == [5, 6, 7]
+
+    def test_data_frames(self):
+        model = XSDC(**FAST)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for X, y in parts(200, 3, 2):
+                model.partial_fit(pd.DataFrame(X, columns=list("abcde")), y)
+
+    def test_no_images(self):
+        model = XSDC(2, **FAST).partial_fit(np.random.default_rng(0).random((30, 8, 8)))
+        with pytest.raises(InvalidInputError, match="at least 1 image"):
+            model.partial_fit(np.empty((0, 8, 8)))
+
+    @pytest.mark.parametrize("allowed", [{0: "four"}, {-1: [0, 1]}, {60: [0]}, {1.5: [0]}, {True: [0]}])
+    def test_allowed_labels_are_checked(self, allowed):
+        X, _ = parts(60, 3, 1)[0]
+        model = XSDC(2, **FAST).partial_fit(X)
+        with pytest.raises(InvalidInputError, match="allowed_labels"):
+            model.partial_fit(X, allowed_labels=allowed)
+
+    def test_options_that_a_file_can_and_cannot_hold(self, tmp_path):
+        X, y = parts(90, 3, 1)[0]
+        network = NetworkConfig((LayerConfig(6, kernel="rbf"),), input="vectors")
+        sizes = {np.int64(0): (0.1, 0.6), np.int64(1): (0.1, 0.6), np.int64(2): (0.1, 0.6)}
+        model = XSDC(network=network, cluster_size=sizes, validation=(X, y), **FAST).partial_fit(X, y)
+        model.save(tmp_path / "model.xsdc")
+        assert not list(tmp_path.glob("*.partial"))
+        loaded = XSDC.load(tmp_path / "model.xsdc")
+        assert loaded.cluster_size == {int(c): list(bounds) for c, bounds in sizes.items()}
+        with pytest.warns(UserWarning, match="could not hold validation; to go on as before"):
+            loaded.partial_fit(np.concatenate([X, X]), np.concatenate([y, y]))
+        assert loaded.network_.n_features == 6  # made anew, as before
+        again = XSDC.load(tmp_path / "model.xsdc").set_params(validation=(X, y))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            again.partial_fit(X, y)
 
     def test_after_fit_its_points_still_count(self, tmp_path):
         first, second = parts(300, 3, 2)

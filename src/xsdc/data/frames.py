@@ -131,7 +131,7 @@ def look_at_csv(path: Path, roles: Roles) -> CsvFrames:
     """Look through a table in text, twice: for rows of uneven length, and for what each column is."""
     layout = find_layout(path, roles)
     first = layout.names[0]
-    seen = {column: Seen() for column in layout.names if column not in (roles.label, roles.truth, roles.id)}
+    seen = {column: Seen() for column in layout.names if column not in roles.verbatim}
     counted = first == "column 1" and len(layout.names) > 1 and first not in roles.named
     n = 0
     for frame in _pieces(layout, roles, max(1, SURVEYED // len(layout.names)), {}):

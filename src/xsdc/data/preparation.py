@@ -19,6 +19,7 @@ from xsdc.data.storage import read_parts, write_parts
 from xsdc.errors import InvalidInputError
 
 FACTS = ("kind", "shape", "roles", "dropped", "feature_names", "notes", "factor")
+TRUTH = frozenset(("True", "False", ""))
 TRANSFORMERS = {"imputer": "SimpleImputer", "scaler": "StandardScaler", "encoder": "OneHotEncoder"}
 
 
@@ -84,6 +85,13 @@ class Preparation:
                 f"Points of `{dataset.name}` must have shape {self.shape} as in the fit; they have {X.shape[1:]}.{hint}"
             )
         return self._transform_vectors(X) if self.kind == "vectors" else X
+
+    @property
+    def words(self) -> list[str]:
+        """Columns whose categories are words; truth values are none."""
+        columns = [column for column, role in self.roles.items() if role == "category"]
+        categories = [] if self.encoder is None else self.encoder.categories_
+        return [column for column, some in zip(columns, categories, strict=True) if not set(some) <= TRUTH]
 
     def remarks(self, dataset: Dataset) -> list[str]:
         """Say what of a further data set is passed over or filled in."""

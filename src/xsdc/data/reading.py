@@ -123,7 +123,12 @@ def read_data(
 
 
 def open_blocks(
-    source: str | os.PathLike[str], *, image_size: tuple[int, int] | None = None, thorough: bool = True
+    source: str | os.PathLike[str],
+    *,
+    id_column: str | None = None,
+    text: Sequence[str] = (),
+    image_size: tuple[int, int] | None = None,
+    thorough: bool = True,
 ) -> Blocks:
     """Open points to be read block by block, whatever their number; nothing is looked at but points and ids.
 
@@ -131,6 +136,11 @@ def open_blocks(
     ----------
     source : path or str
         As in `read_data`.
+    id_column : str, optional
+        Array, or column of AnnData's ``obs``, that names the points. A column of a table is read as text and stays
+        among the others; it need not be there.
+    text : sequence of str
+        Further columns of a table that are read as text.
     image_size : pair of int, optional
         Height and width to which images of a folder or zip are brought.
     thorough : bool
@@ -143,10 +153,12 @@ def open_blocks(
     path = Path(source).expanduser()
     if not _exists(path):
         return Held(read_data(source, image_size=image_size))
+    named = () if id_column is None else (id_column,)
     kind, note = ("images", None) if path.is_dir() else _kind(path)
     if kind != "images":
         _refuse_image_size(image_size, path.name)
-    blocks = _opened(path, kind, Roles(), image_size=image_size, thorough=thorough)
+    roles = Roles(text=(*text, *named)) if kind in TABLES else Roles(id=None if kind == "images" else id_column)
+    blocks = _opened(path, kind, roles, image_size=image_size, thorough=thorough)
     blocks.notes = [*([] if note is None else [note]), *blocks.notes]
     return blocks
 

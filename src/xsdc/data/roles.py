@@ -21,12 +21,21 @@ class Roles:
         Columns of given labels, of true labels to measure by, and of ids.
     ignore : tuple of str
         Columns that are not used at all.
+    text : tuple of str
+        Columns of a table in text whose cells are words also where all look like numbers; those that are not there are
+        passed over.
     """
 
     label: str | None = None
     truth: str | None = None
     id: str | None = None
     ignore: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
+
+    @property
+    def verbatim(self) -> tuple[str, ...]:
+        """Every column that is read as text."""
+        return tuple(column for column in (self.label, self.truth, self.id, *self.text) if column is not None)
 
     @property
     def named(self) -> tuple[str, ...]:

@@ -56,6 +56,11 @@ class Outcome:
     candidate: Candidate
     checked: Checked | None
 
+    @property
+    def way(self) -> Candidate | None:
+        """How the classes were found; None where all were given, so that no way was tried."""
+        return self.candidate if len(self.eigenvalues) else None
+
 
 @dataclass(frozen=True)
 class End:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -159,24 +161,23 @@ class LabelEveryone:
         bounds = self.bounds.for_classes(k)
         constraints = knowledge.constraints.restricted(points)
         if (constraints.classes >= 0).all():
-            return Labelling(constraints.classes, Candidate(1.0, bounds.ways[0]), 0.0, torch.empty(0))
-        candidates = [self.way] if self.way else choose_candidates(spectrum, knowledge, self.ridge, bounds.ways)
+            return Labelling(constraints.classes, self._untried(spectrum, bounds, k), 0.0, torch.empty(0))
         judge = make_judge(spectrum, k)
-        found, infeasible = [], None
-        for way in candidates:
-            try:
-                found += label_points(
-                    spectrum,
-                    constraints,
-                    n_clusters=k,
-                    candidates=[way],
-                    judge=judge,
-                    nu=self.entropy,
-                    sizes=bounds.counts(len(points)),
-                    rng=self.rng,
-                )
-            except InfeasibleError as error:  # one of our own bounds may be too tight for the links given
-                infeasible = error
+        label = partial(
+            label_points,
+            spectrum,
+            constraints,
+            n_clusters=k,
+            judge=judge,
+            nu=self.entropy,
+            sizes=bounds.counts(len(points)),
+            rng=self.rng,
+        )
+        candidates = [] if self.way is None else [self.way]
+        found, infeasible = _tried(candidates, label)
+        if not found:
+            candidates = choose_candidates(spectrum, knowledge, self.ridge, bounds.ways)
+            found, infeasible = _tried(candidates, label)
         if not found and infeasible is not None:
             raise infeasible
         found.sort(key=lambda labelling: -labelling.merit)
@@ -185,6 +186,13 @@ class LabelEveryone:
         if len(candidates) > 1:
             self._note(found[0], len(candidates))
         return found[0]
+
+    def _untried(self, spectrum: Spectrum, bounds: Bounds, k: int) -> Candidate:
+        """Say how the points would be labeled, where all of them are."""
+        ridge = self.ridge
+        if ridge == "auto":
+            ridge = spectrum.ridge_for_dimension(judging_dimension(k, spectrum))
+        return Candidate(ridge, bounds.ways[len(bounds.ways) // 2])
 
     def _move_groups(
         self, found: list[Labelling], spectrum: Spectrum, constraints: Constraints, judge: Judge
@@ -213,7 +221,8 @@ class LabelEveryone:
         """Label all landmarks in the way that the few have chosen, by an M that is never formed."""
         k, points, way = knowledge.n_clusters or 1, self.landmarks, few.labelling.candidate
         constraints = knowledge.constraints.restricted(points)
-        _check_pairs(constraints)
+        if (constraints.classes >= 0).all():
+            return replace(few, points=points, labelling=replace(few.labelling, codes=constraints.classes))
         guess = self._extend(knowledge, few)[points]
         spectrum = decompose(self.Phi[torch.from_numpy(points)])
         extension = self._extension(spectrum, constraints, way, k, guess=guess)
@@ -243,7 +252,10 @@ class LabelEveryone:
         return Extension.of(spectrum, way.lam, balanced, k, random_state=self.rng, guess=start)
 
     def _extend(self, knowledge: Knowledge, some: Extended) -> Ints:
-        """Give every point a class by the rule that best tells those of the points that have one; they keep theirs."""
+        """Give every point a class by the rule that best tells those of the points that have one.
+
+        These keep theirs, unless bounds on sizes or links make them give way.
+        """
         k, n = knowledge.n_clusters or 1, knowledge.n
         constraints = knowledge.constraints
         anchors = constraints.classes.copy()
@@ -306,10 +318,24 @@ def _is_tied(constraints: Constraints) -> npt.NDArray[np.bool_]:
     return tied
 
 
-def _check_pairs(constraints: Constraints) -> None:
-    """Refuse an M most of whose entries are known: they are kept in a list."""
+def _tried(
+    candidates: list[Candidate], label: Callable[..., list[Labelling]]
+) -> tuple[list[Labelling], InfeasibleError | None]:
+    """Label in all ways that can be met: one of our own bounds may be too tight for the links given."""
+    found: list[Labelling] = []
+    infeasible = None
+    for way in candidates:
+        try:
+            found += label(candidates=[way])
+        except InfeasibleError as error:
+            infeasible = error
+    return found, infeasible
+
+
+def check_pairs(constraints: Constraints) -> None:
+    """Refuse an M most of whose entries are known, for they are kept in a list; one that is known is not needed."""
     labeled = int((constraints.classes >= 0).sum())
-    if labeled**2 / 2 > MOST_PAIRS:
+    if MOST_LANDMARKS < constraints.n > labeled and labeled**2 / 2 > MOST_PAIRS:
         raise InvalidInputError(
             f"n_landmarks={constraints.n} takes in {labeled} labeled points, too many for a list of their pairs. Lower"
             f" it to {MOST_LANDMARKS}, or leave some labels out."

@@ -22,7 +22,7 @@ from xsdc.core.sizes import ClassSizes
 from xsdc.fitting.automatic import choose_sizes
 from xsdc.fitting.choices import Choices
 from xsdc.fitting.end import End, Outcome
-from xsdc.fitting.everyone import Bounds, make_judge
+from xsdc.fitting.everyone import Bounds, check_pairs, make_judge
 from xsdc.fitting.features import features_of_all
 from xsdc.fitting.knowledge import Knowledge
 from xsdc.fitting.landmarks import MOST_LANDMARKS, choose_landmarks
@@ -176,6 +176,7 @@ def fit_model(
     )
     end = End(settings.ridge, settings.entropy, Bounds(bounds, given=given is not None), settings.n_landmarks, way)
     landmarks = choose_landmarks(knowledge, rng, most=settings.n_landmarks)
+    check_pairs(knowledge.constraints.restricted(landmarks))  # now, and not after training
     first_state = copy.deepcopy(network.state_dict())
     trainer.run()
     conclude = partial(

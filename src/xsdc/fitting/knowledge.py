@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -104,7 +105,7 @@ def read_knowledge(
     Knowledge
     """
     labels, known = _read_labels(y, n=n)
-    choices = _read_choices(allowed_labels)
+    choices = read_choices(allowed_labels, n=n)
     chosen = (name for some in choices.values() for name in some)
     named = _sorted_names([*labels[known].tolist(), *chosen, *also_named], labels)
     code_of = {name: code for code, name in enumerate(named.tolist())}
@@ -152,7 +153,8 @@ def _read_labels(y: object, *, n: int) -> tuple[Names, npt.NDArray[np.bool_]]:
     return labels, known
 
 
-def _read_choices(allowed_labels: Mapping[int, Iterable[Any]] | None) -> dict[int, list[Any]]:
+def read_choices(allowed_labels: Mapping[int, Iterable[Any]] | None, *, n: int) -> dict[int, list[Any]]:
+    """Check allowed classes of n points; no point has any where nothing is given."""
     if allowed_labels is None:
         return {}
     if not isinstance(allowed_labels, Mapping):
@@ -166,9 +168,10 @@ def _read_choices(allowed_labels: Mapping[int, Iterable[Any]] | None) -> dict[in
             f"allowed_labels must give a list of labels for each point; point {wrong[0]!r} has"
             f" {allowed_labels[wrong[0]]!r}."
         )
-    return {
-        point: [x.item() if isinstance(x, np.generic) else x for x in some] for point, some in allowed_labels.items()
-    }
+    strange = [p for p in allowed_labels if isinstance(p, bool) or not isinstance(p, Integral) or not 0 <= p < n]
+    if strange:
+        raise InvalidInputError(f"allowed_labels names point {strange[0]!r}; the points are 0 to {n - 1}.")
+    return {int(p): [x.item() if isinstance(x, np.generic) else x for x in some] for p, some in allowed_labels.items()}
 
 
 def _sorted_names(names: list[Any], labels: Names) -> Names:

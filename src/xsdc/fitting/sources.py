@@ -7,6 +7,7 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +35,14 @@ class Source(ABC):
     ----------
     shape : tuple of int
         Number of rows, then the shape of each.
-    labels : list or None
-        Labels that came with the rows, where there were any.
     """
 
     shape: tuple[int, ...]
-    labels: list[Any] | None = None
+
+    @property
+    def labels(self) -> list[Any] | None:
+        """Labels that came with the rows, where there were any."""
+        return None
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -82,7 +85,12 @@ class ArraySource(Source):
     """An array in memory or mapped from a file."""
 
     def __init__(self, array: Array, *, labels: list[Any] | None = None) -> None:
-        self.array, self.shape, self.labels = array, array.shape, labels
+        self.array, self.shape, self._labels = array, array.shape, labels
+
+    @property
+    def labels(self) -> list[Any] | None:
+        """Labels that came with the rows."""
+        return self._labels
 
     def _read(self, rows: Ints) -> Array:
         first, last = int(rows[0]), int(rows[-1])
@@ -98,13 +106,15 @@ class DatasetSource(Source):
         n = len(dataset)  # type: ignore[arg-type]
         if not n:
             raise InvalidInputError("X must hold at least one row; the dataset is empty.")
-        first = dataset[0]
-        self.shape = (n, *_as_row(first).shape)
-        given = getattr(dataset, "labels", getattr(dataset, "targets", None))
-        if given is not None:
-            self.labels = _as_list(given)
-        elif _has_label(first):
-            self.labels = [_label_of(dataset[i]) for i in range(n)]
+        self.shape = (n, *_as_row(dataset[0]).shape)
+
+    @cached_property
+    def labels(self) -> list[Any] | None:
+        """Labels that the dataset lists, or that its items hold, for which all are read."""
+        given = _listed_labels(self.dataset)
+        if given is None and _has_label(self.dataset[0]):
+            given = [_label_of(self.dataset[i]) for i in range(len(self))]
+        return given
 
     def _read(self, rows: Ints) -> Array:
         several = getattr(self.dataset, "__getitems__", None)
@@ -152,8 +162,12 @@ def read_blocks(X: Any) -> Iterator[Any]:
 
 def stream_blocks(X: Iterable[Any]) -> Iterator[Array]:
     """Gather the rows of a stream in blocks."""
+    empty = True
     for items in _several(X):
+        empty = False
         yield _stacked(items)
+    if empty:
+        raise InvalidInputError("X must hold at least one row; the stream is empty.")
 
 
 def _several(X: Iterable[Any]) -> Iterator[list[Any]]:
@@ -175,7 +189,9 @@ def spool(X: Iterable[Any]) -> ArraySource:
     except BaseException:
         folder.cleanup()
         raise
-    source = ArraySource(mapped, labels=labels if any(x is not None for x in labels) else None)
+    held = labels if any(x is not None for x in labels) else None
+    listed = _listed_labels(X)
+    source = ArraySource(mapped, labels=held if listed is None else listed)
     weakref.finalize(source, folder.cleanup)
     return source
 
@@ -191,7 +207,11 @@ def _written(X: Iterable[Any], path: Path) -> tuple[Array, list[Any]]:
                 dtype, shape = block.dtype, block.shape[1:]
             if block.shape[1:] != shape:
                 raise InvalidInputError(f"All rows of X must have one shape; after {shape} came {block.shape[1:]}.")
-            block.astype(dtype, casting="same_kind", copy=False).tofile(file)
+            if not (block.dtype.kind == dtype.kind == "f" or np.can_cast(block.dtype, dtype)):
+                raise InvalidInputError(
+                    f"All rows of X must hold one type of number; after {dtype} came {block.dtype}."
+                )
+            block.astype(dtype, copy=False).tofile(file)
             labels += [_label_of(item) if _has_label(item) else None for item in items]
     if dtype is None:
         raise InvalidInputError("X must hold at least one row; the stream is empty.")
@@ -220,6 +240,8 @@ class PreparedRows:
         return len(self.source)
 
     def __getitem__(self, index: Tensor | slice) -> Tensor:
+        if isinstance(index, Tensor) and index.dtype == torch.bool:
+            index = index.nonzero().flatten()
         rows = np.arange(*index.indices(len(self))) if isinstance(index, slice) else index.cpu().numpy()
         if not len(rows):
             return torch.empty(0, *self.network.input_shape, dtype=self.network.dtype, device=self.network.device)
@@ -236,12 +258,39 @@ def _stacked(items: Sequence[Any]) -> Array:
 
 
 def _as_row(item: Any) -> Array:
-    row = item[0] if _has_label(item) else item
-    return row.detach().cpu().numpy() if isinstance(row, Tensor) else np.asarray(row)
+    """Take the row of an item: the item itself, or the first of a pair, or the only one of a tuple."""
+    row = item[0] if _begins_with_row(item) and len(item) <= 2 else item
+    try:
+        array = row.detach().cpu().numpy() if isinstance(row, Tensor) else np.asarray(row)
+    except ValueError:  # parts of different shapes
+        array = np.empty(())
+    if array.ndim == 0 or array.dtype == object:
+        what = f"{type(item).__name__} of {len(item)}" if isinstance(item, tuple | list) else type(item).__name__
+        raise InvalidInputError(
+            f"An item of a dataset must be a row of numbers, or a pair of a row and its label; it is a {what}."
+        )
+    return array
 
 
 def _has_label(item: Any) -> bool:
-    return isinstance(item, tuple) and len(item) == 2
+    return _begins_with_row(item) and len(item) == 2
+
+
+def _begins_with_row(item: Any) -> bool:
+    if not isinstance(item, tuple | list) or not item:
+        return False
+    ndim = getattr(item[0], "ndim", None)
+    return bool((np.ndim(item[0]) if ndim is None else ndim) > 0) and not (isinstance(item, list) and _is_grid(item))
+
+
+def _is_grid(item: list[Any]) -> bool:
+    """Whether a list is an image or the like in nested lists, and not a row with its label."""
+    return all(isinstance(part, list | tuple) for part in item)
+
+
+def _listed_labels(dataset: Any) -> list[Any] | None:
+    given = getattr(dataset, "labels", getattr(dataset, "targets", None))
+    return None if given is None else _as_list(given)
 
 
 def _label_of(item: Any) -> Any:

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from torch import Tensor
 
 from xsdc import validation
 from xsdc.core.labelling import Candidate
 from xsdc.core.sizes import ClassSizes
 from xsdc.errors import InvalidInputError
+from xsdc.fitting.knowledge import read_choices
 from xsdc.fitting.settings import Settings
 from xsdc.fitting.sources import Source
 
@@ -150,25 +152,26 @@ class Course:
         Points that came, as many as are kept.
     made_at : int
         Points that had come when the network was made.
-    way : Candidate
-        How the last part was labeled.
+    way : Candidate or None
+        How the last points without a label were labeled; None where there were none.
     """
 
     kept: Kept
     made_at: int
-    way: Candidate
+    way: Candidate | None
 
     def plain(self) -> dict[str, Any]:
         """What of it is not in the arrays of ``kept``; JSON can hold it."""
-        sizes = self.way.sizes
-        way = [self.way.lam, sizes.minimum.tolist(), sizes.maximum.tolist()]
+        way = self.way and [self.way.lam, self.way.sizes.minimum.tolist(), self.way.sizes.maximum.tolist()]
         return {**self.kept.plain(), "made_at": self.made_at, "way": way}
 
     @classmethod
     def restored(cls, arrays: Mapping[str, Array], plain: Mapping[str, Any]) -> Course:
         """Put together again what ``kept.arrays`` and `plain` gave."""
-        lam, low, high = plain["way"]
-        way = Candidate(lam, ClassSizes(np.array(low), np.array(high)))
+        way = None
+        if plain["way"] is not None:
+            lam, low, high = plain["way"]
+            way = Candidate(lam, ClassSizes(np.array(low), np.array(high)))
         return cls(Kept.restored(arrays, plain), plain["made_at"], way)
 
 
@@ -205,7 +208,7 @@ def read_chunk(
         given = validation.as_labels(y, n=n)
         known = ~validation.is_unknown(given)
         labels[known] = given[known].tolist()
-    allowed = {int(i): list(some) for i, some in (allowed_labels or {}).items()}
+    allowed = read_choices(allowed_labels, n=n)
     named = [label for label in labels if label is not None] + [name for some in allowed.values() for name in some]
     announced = [] if classes is None else list(np.asarray(list(classes)).tolist())
     return Kept(
@@ -237,6 +240,8 @@ def keep_some(X: Any, y: object, facts: Mapping[str, Any], *, rng: np.random.Ran
         Source of the keys.
     """
     whole = read_chunk(np.arange(len(X)), y, classes=None, rng=rng, **facts)
+    if isinstance(X, Tensor):
+        X = X.detach().cpu().numpy()
     first = X.take(np.arange(1)) if isinstance(X, Source) else np.asarray(X[:1])
     kept = whole.thinned(max(100, min(KEPT, KEPT_BYTES // max(first.nbytes, 1))))
     return replace(kept, X=X.take(kept.X) if isinstance(X, Source) else np.asarray(X[kept.X]).copy())

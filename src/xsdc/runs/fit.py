@@ -135,11 +135,11 @@ def _place_for_points(folder: RunFolder, processes: Processes) -> Iterator[Path]
 
 @contextmanager
 def _abandoned_on_error(folder: RunFolder, *, really: bool) -> Iterator[None]:
-    """Leave no folder behind that holds nothing but a beginning."""
+    """Leave no folder behind that holds nothing but a beginning; one with states of training is more than that."""
     try:
         yield
     except InvalidInputError:
-        if really:
+        if really and not any(folder.checkpoints.glob("step-*")):
             folder.abandon()
         raise
 
@@ -168,7 +168,7 @@ def _write(
     report: bool,
     announce: Announce,
 ) -> dict[str, Any]:
-    """Write what was found, the metrics last."""
+    """Write what was found, the metrics last; states of training go when all else is there."""
     announce("Writing")
     Z = prepared.Z
     model.save(folder.model)
@@ -186,9 +186,9 @@ def _write(
     if report:
         announce("Drawing the report")
         write_report(read_findings(folder, metrics), folder.report)
+    write_json(folder.metrics, metrics)
     if not metrics["training"]["interrupted"]:
         remove_states(folder)
-    write_json(folder.metrics, metrics)
     return metrics
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pandas as pd
 
 from xsdc import XSDC
 from xsdc.data import Blocks, Dataset, Preparation, Remarks, holds_image_files, open_blocks
+from xsdc.data.tables import column_ids
 from xsdc.errors import InvalidInputError
 from xsdc.runs.folder import RunFolder, read_json
 from xsdc.runs.tables import TableWriter
@@ -45,7 +47,7 @@ class Prediction:
     ) -> None:
         self._model, self._preparation, self._roles = read_run(where, network=network)
         self._id_column, self._all_classes = id_column, all_classes
-        self._blocks = open_like(self._preparation, source)
+        self._blocks = open_like(self._preparation, source, asked=id_column, usual=self._roles.get("id_column"))
         if self._preparation is None and self._blocks.kind == "table":
             raise InvalidInputError(
                 f"A model file takes arrays of numbers or images; for a table like {source}, give the run."
@@ -54,8 +56,10 @@ class Prediction:
 
     def tables(self) -> Iterator[pd.DataFrame]:
         """Yield id, label and probability of a block of points at a time; with all classes, a column for each."""
+        done = 0
         for block in self._blocks.read(self._blocks.rows()):
-            ids = find_ids(block, self._id_column, self._roles.get("id_column"))
+            ids = find_ids(block, self._id_column, self._roles.get("id_column"), begin=done)
+            done += block.n
             Z = block.X if self._preparation is None else self._preparation.transform(block)
             if self._remarks is not None:
                 self._remarks.add(self._without_roles(block))
@@ -111,18 +115,30 @@ def read_run(where: Path, *, network: Any = None) -> tuple[XSDC, Preparation | N
     return XSDC.load(folder.model, network=network), Preparation.load(folder.preparation), roles
 
 
-def open_like(preparation: Preparation | None, source: str) -> Blocks:
-    """Open points; images in the size of the fit."""
-    size = None
+def open_like(
+    preparation: Preparation | None, source: str, *, asked: str | None = None, usual: str | None = None
+) -> Blocks:
+    """Open points as those of the fit were: images in their size, words as words, with the ids that are asked for."""
+    size, used = None, () if preparation is None else preparation.roles
     if preparation is not None and preparation.kind == "images" and holds_image_files(source):
         size = preparation.shape[0], preparation.shape[1]
-    return open_blocks(source, image_size=size, thorough=preparation is None)
+    text = [] if preparation is None else preparation.words
+    opened = partial(open_blocks, source, text=text, image_size=size, thorough=preparation is None)
+    column = asked or usual
+    try:
+        return opened(id_column=None if column in used else column)  # a number is read as one where it is a feature
+    except InvalidInputError:
+        if asked is not None or usual is None:
+            raise
+        return opened()  # it is that of the run, and need not be there
 
 
-def find_ids(dataset: Dataset, asked: str | None, usual: str | None) -> Any:
+def find_ids(dataset: Dataset, asked: str | None, usual: str | None, *, begin: int = 0) -> Any:
     """Take ids from a column that was asked for, or from that of the run where the table has it."""
     columns = list(dataset.X.columns) if isinstance(dataset.X, pd.DataFrame) else []
-    if asked is not None and asked not in columns:
+    if asked is not None and asked not in (*columns, dataset.id_name):
         raise InvalidInputError(f"{dataset.name} has no column {asked!r}.")
     column = asked or usual
-    return dataset.X[column].to_numpy() if column in columns else dataset.ids
+    if column is None or column not in columns:
+        return dataset.ids
+    return column_ids(dataset.X[column], column=column, begin=begin)

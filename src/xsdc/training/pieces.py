@@ -23,7 +23,7 @@ def features_in_pieces(network: Network, inputs: Tensor, size: int | None) -> Te
     inputs : Tensor of shape (n, ...)
         Prepared inputs.
     size : int or None
-        Rows of a piece; None for all at once.
+        Most rows of a piece; None for all at once.
 
     Returns
     -------
@@ -32,5 +32,7 @@ def features_in_pieces(network: Network, inputs: Tensor, size: int | None) -> Te
     if size is None or len(inputs) <= size:
         features: Tensor = network(inputs)
         return features
-    # The first call takes a few seconds, in which torch imports its compiler.
-    return torch.cat([checkpoint(network, piece, use_reentrant=False) for piece in torch.split(inputs, size)])
+    # Of like size, for a last piece of one row would be too small for some networks. The first call takes a few
+    # seconds, in which torch imports its compiler.
+    pieces = torch.tensor_split(inputs, -(-len(inputs) // size))
+    return torch.cat([checkpoint(network, piece, use_reentrant=False) for piece in pieces])
