@@ -160,12 +160,25 @@ class TestLabels:
             lambda y: np.where(few(y) >= 0, y, np.nan),
             lambda y: np.where(few(y) >= 0, NAMES[y], None),
             lambda y: [int(c) if keep >= 0 else None for c, keep in zip(y, few(y), strict=True)],
+            lambda y: [str(NAMES[c]) if keep >= 0 else np.nan for c, keep in zip(y, few(y), strict=True)],
+            lambda y: tuple(str(NAMES[c]) if keep >= 0 else -1 for c, keep in zip(y, few(y), strict=True)),
             lambda y: pd.Series(np.where(few(y) >= 0, NAMES[y], None), dtype="string"),
             lambda y: pd.Series(np.where(few(y) >= 0, y, np.nan)).astype("Int64"),
             lambda y: pd.Categorical(np.where(few(y) >= 0, NAMES[y], None)),
             lambda y: torch.from_numpy(few(y)),
         ],
-        ids=["int", "float-nan", "str-none", "list-none", "pandas-string", "pandas-Int64", "categorical", "tensor"],
+        ids=[
+            "int",
+            "float-nan",
+            "str-none",
+            "list-none",
+            "words-nan",
+            "words-minus-one",
+            "string",
+            "Int64",
+            "categorical",
+            "tensor",
+        ],
     )
     def test_every_way_to_write_unknown(self, given):
         X, y = groups()

@@ -43,7 +43,7 @@ from xsdc.fitting import (
     scaled_features,
 )
 from xsdc.fitting.settings import ClusterSize
-from xsdc.fitting.sources import Source, as_source, first_look, prepare, read_blocks, stream_blocks
+from xsdc.fitting.sources import ArraySource, Source, as_source, first_look, prepare, read_blocks, stream_blocks
 from xsdc.fitting.stream import KEPT, Course, Kept, keep_some, read_chunk, trained_on, why_anew
 from xsdc.labelers import Labeler
 from xsdc.model_file import ModelFile, plain_items
@@ -281,6 +281,8 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         elif resume:
             raise InvalidInputError("resume needs to know where the states are kept: give checkpoints.")
         X = self._read(X, reset=True)
+        if isinstance(X, ArraySource):
+            X.check()
         knowledge = read_knowledge(
             len(X),
             y=X.labels if y is None and isinstance(X, Source) else y,

@@ -15,6 +15,7 @@ from tests.cli.conftest import QUICK, ROLES, make_table
 from xsdc import XSDC, __version__
 from xsdc.cli import app
 from xsdc.cli.options import DATA, ESTIMATOR
+from xsdc.errors import InvalidInputError
 from xsdc.runs.configuration import NOT_KEPT, DataOptions
 
 
@@ -387,3 +388,23 @@ def test_doctor_tells_what_preparation_does_and_refuses(xsdc, table):
     assert "one of these" not in ended.out
     assert "columns: 3 column(s) of numbers" in ended.out
     assert xsdc("doctor", table, "--scale", "log").code == 2
+
+
+def test_states_of_training_outlive_an_error_after_it(xsdc, tmp_path, monkeypatch):
+    make_table(10).to_csv(tmp_path / "a.csv", index=False)
+
+    def fail(*_args, **_options):
+        raise InvalidInputError("No labels can be found.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("xsdc.fitting.end.LabelEveryone.label", fail)
+        ended = xsdc("fit", "a.csv", *ROLES, "--max-iter", 20, "--out", "run", "--no-report")
+    assert ended.code == 2
+    assert "No labels can be found" in ended.err
+    assert list((tmp_path / "run" / "checkpoints").glob("step-*"))
+    assert xsdc("fit", "--resume", "--out", "run", "--no-report").code == 0
+    with monkeypatch.context() as patch:  # but where there was no training, nothing is left
+        patch.setattr("xsdc.fitting.end.LabelEveryone.label", fail)
+        none = ("--max-iter", 0, "--supervised-iter", 0)
+        assert xsdc("fit", "a.csv", *ROLES, *none, "--out", "other", "--no-report").code == 2
+    assert not (tmp_path / "other").exists()

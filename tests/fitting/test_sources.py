@@ -237,12 +237,15 @@ class TestBounds:
 
 
 class TestBadInput:
-    def test_a_late_row_that_is_not_finite_is_named(self, groups, tmp_path):
+    def test_a_late_row_that_is_not_finite_is_named(self, groups, tmp_path, monkeypatch):
         X, y = groups
         X = X.copy()
         X[200, 1] = np.nan
+        monkeypatch.setattr(sources, "LOOKED_AT", 7)
+        steps = []
         with pytest.raises(InvalidInputError, match=r"row\(s\) 200"):
-            XSDC(**OPTIONS).fit(on_disk(X, tmp_path), y)
+            XSDC(callbacks=[Steps(steps)], **OPTIONS).fit(on_disk(X, tmp_path), y)
+        assert not steps  # before training
 
     def test_rows_of_another_shape(self, groups):
         X, _ = groups

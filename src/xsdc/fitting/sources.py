@@ -92,6 +92,11 @@ class ArraySource(Source):
         """Labels that came with the rows."""
         return self._labels
 
+    def check(self) -> None:
+        """Look through all rows once: what is wrong with the last one should not be found after training."""
+        for _ in self.blocks():
+            pass
+
     def _read(self, rows: Ints) -> Array:
         first, last = int(rows[0]), int(rows[-1])
         together = last - first + 1 == len(rows)

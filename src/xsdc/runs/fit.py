@@ -139,7 +139,8 @@ def _abandoned_on_error(folder: RunFolder, *, really: bool) -> Iterator[None]:
     try:
         yield
     except InvalidInputError:
-        if really and not any(folder.checkpoints.glob("step-*")):
+        steps = [int(path.stem.removeprefix("step-")) for path in folder.checkpoints.glob("step-*.state")]
+        if really and not any(steps):
             folder.abandon()
         raise
 
