@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -65,10 +66,12 @@ def accuracy_table(log: Log) -> str:
 
 
 def comparison_table(log: Log, name: str) -> str:
-    """All curves of an experiment."""
+    """All curves of an experiment; by number of labels where there is more than one to compare."""
+    found = [row for row in summarise(finished(log, name, "authors")) if row["curve"] not in STARTS]
+    places = Counter((row["dataset"], row["x"]) for row in found)
     rows = []
-    for row in summarise(finished(log, name, "authors")):
-        if row["curve"] in STARTS:
+    for row in found:
+        if EXPERIMENTS[name].axis == "labels" and places[row["dataset"], row["x"]] == 1:
             continue
         accuracy = f"{row['mean']:.3f} ± {row['deviation']:.3f}"
         rows.append([row["dataset"], row["curve"], f"{row['x']:g}", accuracy, str(row["trials"])])
