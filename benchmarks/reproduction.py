@@ -75,6 +75,8 @@ def comparison_table(log: Log, name: str) -> str:
             continue
         accuracy = f"{row['mean']:.3f} ± {row['deviation']:.3f}"
         rows.append([row["dataset"], row["curve"], f"{row['x']:g}", accuracy, str(row["trials"])])
+    if not rows:
+        return "No trials have been made yet."
     return markdown_table(["data", "curve", EXPERIMENTS[name].axis, "accuracy", "trials"], rows)
 
 
