@@ -32,6 +32,11 @@ def finished(log: Log, name: str, protocol: str) -> list[Record]:
     return [record for task in tasks if (record := log.of(task)) is not None]
 
 
+def shown(row: dict[str, Any]) -> str:
+    """Mean and deviation; of one trial its accuracy."""
+    return f"{row['mean']:.3f}" + (f" ± {row['deviation']:.3f}" if row["trials"] > 1 else "")
+
+
 def accuracy_table(log: Log) -> str:
     """Ours beside the authors', and the honest protocol beside both."""
     honest = {
@@ -54,10 +59,10 @@ def accuracy_table(log: Log) -> str:
                 f"{row['x']:g}",
                 *(before.get((row["dataset"], row["x"], start), "") for start in STARTS),
                 f"{theirs.mean:.3f} ± {theirs.deviation:.3f}",
-                f"{row['mean']:.3f} ± {row['deviation']:.3f}",
+                shown(row),
                 str(row["trials"]),
                 f"{verdict} ({gap:+.1f})",
-                "" if other is None else f"{other['mean']:.3f} ± {other['deviation']:.3f} ({other['trials']})",
+                "" if other is None else f"{shown(other)} ({other['trials']})",
             ]
         )
     heads = ["data", "labels", "random start", "supervised start", "the authors' XSDC", "ours", "trials"]
@@ -73,8 +78,7 @@ def comparison_table(log: Log, name: str) -> str:
     for row in found:
         if EXPERIMENTS[name].axis == "labels" and places[row["dataset"], row["x"]] == 1:
             continue
-        accuracy = f"{row['mean']:.3f} ± {row['deviation']:.3f}"
-        rows.append([row["dataset"], row["curve"], f"{row['x']:g}", accuracy, str(row["trials"])])
+        rows.append([row["dataset"], row["curve"], f"{row['x']:g}", shown(row), str(row["trials"])])
     if not rows:
         return "No trials have been made yet."
     return markdown_table(["data", "curve", EXPERIMENTS[name].axis, "accuracy", "trials"], rows)
@@ -85,7 +89,8 @@ def hours(log: Log) -> str:
     rows: dict[str, list[float]] = {}
     for record in log.records.values():
         setting = record["setting"]
-        kind = f"{setting['dataset']}, {setting['method']}" + (" (honest)" if record["protocol"] == "honest" else "")
+        kind = f"{setting['dataset']}, {setting['method']}" + ("" if setting["n_labeled"] else ", no labels")
+        kind += " (honest)" if record["protocol"] == "honest" else ""
         rows.setdefault(kind, []).append(record["seconds"])
     table = [[kind, str(len(s)), f"{sum(s) / len(s):.0f} s", f"{sum(s) / 3600:.2f} h"] for kind, s in rows.items()]
     return markdown_table(["trials of", "number", "mean time", "in all"], table)
