@@ -96,7 +96,7 @@ def test_layouts_of_text(tmp_path, monkeypatch):
         (b"x,y\n", "no rows"),
         (b"x,y\n" + b"1,2\n" * 50 + b"1,2,3\n", "line 52 has 3"),
         (b"x,y\n" + b"1,2\n" * 50 + b"1,\x00\n", "bytes that no text has"),
-        (gzip.compress(b"x,y\n" + b"1,2\n" * 50)[:-9], "damaged gzip"),
+        (gzip.compress(b"x,y\n" + b"1,2\n" * 50, mtime=0)[:-9], "damaged gzip"),
     ],
 )
 def test_text_that_cannot_be_used(tmp_path, content, message):
