@@ -20,14 +20,27 @@ from xsdc.experiments.runner import Log, Task, list_tasks, search
 from xsdc.experiments.setting import Setting
 from xsdc.experiments.splits import draw_per_class, imbalanced, make_splits
 from xsdc.experiments.summary import summarise
-from xsdc.experiments.trial import make_trainer, run_trial
+from xsdc.experiments.trial import Stopwatch, make_trainer, run_trial
 from xsdc.labelers import BatchProblem, Labeler
+from xsdc.training import Callback
 
 TINY = {"burn_in": 2, "iterations": 4, "evaluate_every": 2, "learning_rate": 0.01, "supervised_learning_rate": 0.01}
 
 
 def digits(**changes) -> Setting:
     return Setting(**{"curve": "XSDC", "x": 50, "dataset": "digits", "n_labeled": 50, **TINY, **changes})
+
+
+class CutOff(Callback):
+    """Ends a training at a step as Ctrl-C does, or by another error; remembers the steps that it saw."""
+
+    def __init__(self, step, error=None):
+        self.step, self.error, self.steps = step, error or KeyboardInterrupt(), []
+
+    def on_step(self, trainer, record):
+        self.steps.append(record["iteration"])
+        if record["iteration"] == self.step:
+            raise self.error
 
 
 @pytest.fixture(scope="module")
@@ -212,6 +225,47 @@ class TestTrial:
         assert (seen[0] >= 0).sum() == 50
         assert record["accuracy"] > 0.8
 
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {},
+            {"n_labeled": 0, "burn_in": 0, "ridge": 2.0**-10, "evaluate_every": 1},
+            {"method": "deep-clustering", "n_groups": 20, "every": 8},
+            {"constraints": "random"},
+        ],
+        ids=lambda changes: ", ".join(map(str, changes.values())) or "balancing",
+    )
+    def test_a_trial_that_was_cut_off_goes_on_to_the_same_end(self, tmp_path, changes):
+        setting = digits(**{"burn_in": 4, "iterations": 20, **changes})
+        whole = run_trial(setting, seed=0)
+        with pytest.raises(RuntimeError, match="cut off"):
+            run_trial(setting, seed=0, states=tmp_path, callbacks=(CutOff(15, RuntimeError("cut off")),))
+        after = CutOff(21)
+        resumed = run_trial(setting, seed=0, states=tmp_path, callbacks=(after,))
+        assert after.steps == list(range(11, 21))
+        assert {**resumed, "seconds": 0} == {**whole, "seconds": 0}
+
+    def test_time_before_a_trial_was_cut_off_counts(self):
+        watch = Stopwatch()
+        watch.load_state_dict({"seconds": 1000.0})
+        assert 1000 <= watch.seconds < 1010
+        assert watch.state_dict()["seconds"] >= 1000
+
+    def test_an_honest_trial_goes_on_too(self, tmp_path, monkeypatch):
+        original = XSDC.fit
+
+        def shorter(self, X, y=None, **facts):
+            return original(self.set_params(max_iter=16, supervised_iter=4), X, y, **facts)
+
+        monkeypatch.setattr(XSDC, "fit", shorter)
+        whole = run_trial(digits(), seed=0, protocol="honest")
+        with pytest.raises(KeyboardInterrupt):
+            run_trial(digits(), seed=0, protocol="honest", states=tmp_path, callbacks=(CutOff(15),))
+        after = CutOff(21)
+        resumed = run_trial(digits(), seed=0, protocol="honest", states=tmp_path, callbacks=(after,))
+        assert after.steps[0] == 11
+        assert {**resumed, "seconds": 0} == {**whole, "seconds": 0}
+
     @pytest.mark.parametrize("similarity", ["linear", "inverse-correlation", "rbf"])
     def test_fixed_representations(self, similarity):
         record = run_trial(digits(method=f"seeded k-means: {similarity}"), seed=0)
@@ -219,6 +273,18 @@ class TestTrial:
 
 
 class TestRunner:
+    def test_an_interrupted_trial_is_no_trial_and_goes_on(self, tmp_path):
+        asked = {"out": tmp_path, "quick": True, "labels": [50]}
+        with pytest.raises(KeyboardInterrupt):
+            reproduce("accuracy-vs-labels", callbacks=(CutOff(11),), **asked)
+        assert not (tmp_path / "trials.jsonl").exists()
+        assert len(list(tmp_path.glob("unfinished/*/step-*.state"))) == 1
+        after = CutOff(13)
+        (record,) = reproduce("accuracy-vs-labels", callbacks=(after,), **asked)
+        assert after.steps == [11, 12]
+        assert record["iterations"] == [0, 4, 8, 12]
+        assert [path.name for path in tmp_path.iterdir()] == ["trials.jsonl"]
+
     def test_every_experiment_runs_quickly_and_is_not_run_twice(self, tmp_path):
         made = []
         for name in EXPERIMENTS:
@@ -265,7 +331,7 @@ class TestRunner:
         ]
 
     def test_search_keeps_the_best_of_each_grid(self, tmp_path, monkeypatch):
-        def score(self):
+        def score(self, *_):
             setting = self.setting
             near = -abs(np.log2(setting.supervised_learning_rate) + 3) - abs(np.log2(setting.learning_rate) - 2)
             return {"setting": setting.as_dict(), "seed": 0, "protocol": "authors", "validation": [near], "test": [0]}

@@ -51,7 +51,7 @@ def reproduce(
     out: Annotated[Path, typer.Option(help="Folder of trials and figures.", metavar="FOLDER")] = Path("reproduction"),
     json: Annotated[bool, typer.Option("--json", help="Print the trials as JSON.")] = False,
 ) -> None:
-    """Run an experiment of the paper. Finished trials are kept; the same command goes on where it stopped.
+    """Run an experiment of the paper. The same command goes on where it stopped, also in the middle of a trial.
 
     [bold]xsdc reproduce accuracy-vs-labels --dataset magic --labels 50 --trials 3[/]
     """
@@ -78,7 +78,11 @@ def reproduce(
         _refuse("--tune makes one trial after the other", jobs=jobs > 1)
     asked: dict[str, Any] = {"datasets": dataset, "labels": labels, "trials": trials, "seed": seed}
     asked |= {"quick": quick, "protocol": protocol.value}
-    records = _tuned(experiment, out, **asked) if tune else _run(name, out, jobs=jobs, plot=plot, **asked)
+    try:
+        records = _tuned(experiment, out, **asked) if tune else _run(name, out, jobs=jobs, plot=plot, **asked)
+    except KeyboardInterrupt:
+        ERR.print("The same command goes on from here.")
+        raise
     if json:
         print_json(records)
     else:
@@ -101,7 +105,15 @@ def _refuse(why: str, **given: Any) -> None:
 def _run(name: str, out: Path, *, jobs: int, plot: bool, **asked: Any) -> list[dict[str, Any]]:
     from xsdc.experiments.runner import reproduce as run  # noqa: PLC0415
 
-    return run(name, out=out, jobs=jobs, only_finished=plot, report=_told, **asked)
+    observers = _observers() if jobs == 1 else ()
+    return run(name, out=out, jobs=jobs, only_finished=plot, report=_told, callbacks=observers, **asked)
+
+
+def _observers() -> tuple[Any, ...]:
+    """Show how far a trial is, where someone looks on."""
+    from xsdc.training import Progress  # noqa: PLC0415
+
+    return (Progress(),) if ERR.is_terminal else ()
 
 
 def _told(record: dict[str, Any], done: int, total: int) -> None:
@@ -118,7 +130,14 @@ def _tuned(experiment: Any, out: Path, **asked: Any) -> list[dict[str, Any]]:
     if asked["protocol"] != "authors":
         raise InvalidInputError("--tune is part of the authors' protocol; the honest one has nothing to tune.")
     tasks = list_tasks(experiment, **asked)
-    return tuned(tasks, out=out, quick=asked["quick"], tell=lambda line: ERR.print(escape(line)), report=_told)
+    return tuned(
+        tasks,
+        out=out,
+        quick=asked["quick"],
+        tell=lambda line: ERR.print(escape(line)),
+        report=_told,
+        callbacks=_observers(),
+    )
 
 
 def _show(records: list[dict[str, Any]]) -> None:

@@ -57,6 +57,14 @@ class Evaluation:
         self.ridges.append(lam)
         return self.validation[-1] if self.validation else tested
 
+    def state_dict(self) -> dict[str, list[float]]:
+        """What was seen so far."""
+        return {"validation": list(self.validation), "test": list(self.test), "ridges": list(self.ridges)}
+
+    def load_state_dict(self, state: dict[str, list[float]]) -> None:
+        """Go on from what was seen before."""
+        self.validation, self.test, self.ridges = (list(state[name]) for name in ("validation", "test", "ridges"))
+
     def choose_ridge(self, network: Network, *, labeled_only: bool) -> float:
         """Choose lambda on the validation set, by labeled points alone or by all, the others as their neighbours."""
         if self.ridge is not None:

@@ -51,6 +51,8 @@ def draw_maps(setting: Setting, path: Path, *, seed: int = 0) -> None:
     stages = Stages(points, setting.burn_in)
     trainer, _ = make_trainer(setting, splits, seed=seed, callbacks=(stages,))
     trainer.run()  # the best state by validation is put back
+    if trainer.interrupted:
+        raise KeyboardInterrupt
     part = splits.train.taken(points)
     features = {STAGES[0]: part.X.flatten(1).numpy(), **stages.features, STAGES[3]: stages.of(trainer)}
     plt = pyplot()

@@ -1,11 +1,18 @@
-"""Runs the trials of an experiment; each finished one is a line of JSON, and a rerun continues where it stopped."""
+"""Runs the trials of an experiment; each finished one is a line of JSON, and a rerun continues where it stopped.
+
+A trial that was cut off in the middle goes on from the last state of its training, in a folder that goes when it ends.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import itertools
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
@@ -18,11 +25,13 @@ from xsdc.experiments.declared import EXPERIMENTS, Experiment
 from xsdc.experiments.setting import Setting
 from xsdc.experiments.splits import NETWORKS
 from xsdc.experiments.trial import check_protocol, run_trial
+from xsdc.training import Callback
 
 Record = dict[str, Any]
 Report = Callable[[Record, int, int], object]
 RATES = tuple(2.0**i for i in range(-10, 6))
 PENALTIES = tuple(2.0**i for i in range(-10, 11))
+UNFINISHED = "unfinished"
 QUICK_CURVE = 3  # settings of a curve that a quick run makes
 
 
@@ -40,9 +49,9 @@ class Task:
         plain = {name: x for name, x in self.setting.as_dict().items() if name not in ("curve", "x")}
         return json.dumps([plain, self.seed, self.protocol], sort_keys=True)
 
-    def run(self) -> Record:
-        """Make it."""
-        return run_trial(self.setting, seed=self.seed, protocol=self.protocol)
+    def run(self, states: Path, callbacks: tuple[Callback, ...] = ()) -> Record:
+        """Make it, or the rest of it."""
+        return run_trial(self.setting, seed=self.seed, protocol=self.protocol, states=states, callbacks=callbacks)
 
 
 class Log:
@@ -63,13 +72,20 @@ class Log:
         except (ValueError, KeyError, TypeError):  # a line that was cut off: the trial is made again
             return
 
+    def states(self, task: Task) -> Path:
+        """Folder for the states of a trial that is not finished."""
+        return self.path.parent / UNFINISHED / hashlib.sha256(task.key.encode()).hexdigest()[:16]
+
     def add(self, task: Task, record: Record) -> None:
-        """Write a trial down at once."""
+        """Write a trial down at once; its states are needed no more."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         torn = self.path.exists() and not self.path.read_bytes().endswith(b"\n")
         with self.path.open("a", encoding="utf-8") as file:
             file.write(("\n" if torn else "") + json.dumps(record) + "\n")
         self.records[task.key] = record
+        shutil.rmtree(self.states(task), ignore_errors=True)
+        with contextlib.suppress(OSError):  # others are under way
+            self.states(task).parent.rmdir()
 
     def of(self, task: Task) -> Record | None:
         """Find a trial, told in the words of the one that asks."""
@@ -90,6 +106,7 @@ def reproduce(
     protocol: str = "authors",
     only_finished: bool = False,
     report: Report = lambda _record, _done, _total: None,
+    callbacks: tuple[Callback, ...] = (),
 ) -> list[Record]:
     """Run an experiment of the paper.
 
@@ -98,7 +115,8 @@ def reproduce(
     name : str
         A key of `EXPERIMENTS`.
     out : Path
-        Folder of the log, ``trials.jsonl``; trials that it holds are not made again.
+        Folder of the log, ``trials.jsonl``; trials that it holds are not made again. States of those that are not
+        finished lie there too.
     datasets, labels : sequence, optional
         Which; by default all that the paper has.
     trials : int, optional
@@ -115,6 +133,8 @@ def reproduce(
         Whether to make no trial, and return those that are there.
     report : callable
         Told of each trial: its record, how many are done, and how many there are.
+    callbacks : tuple of Callback
+        Observers of training, where there is one process.
 
     Returns
     -------
@@ -133,7 +153,7 @@ def reproduce(
     log = Log(out / "trials.jsonl")
     left = [] if only_finished else [task for task in tasks if log.of(task) is None]
     done = len(tasks) - len(left)
-    for task, record in _made(left, jobs):
+    for task, record in _made(left, log, jobs, callbacks):
         log.add(task, record)
         done += 1
         report(record, done, len(tasks))
@@ -177,7 +197,13 @@ def list_tasks(
 
 
 def tuned(
-    tasks: Sequence[Task], *, out: Path, quick: bool, tell: Callable[[str], object], report: Report
+    tasks: Sequence[Task],
+    *,
+    out: Path,
+    quick: bool,
+    tell: Callable[[str], object],
+    report: Report,
+    callbacks: tuple[Callback, ...] = (),
 ) -> list[Record]:
     """Search the hyperparameters of each setting with its first seed, then make all trials with what was found."""
     log = Log(out / "trials.jsonl")
@@ -185,18 +211,26 @@ def tuned(
     records: list[Record] = []
     for done, task in enumerate(tasks, 1):
         if task.setting not in found:
-            found[task.setting] = search(task.setting, log, seed=task.seed, quick=quick, tell=tell)
+            found[task.setting] = search(task.setting, log, seed=task.seed, quick=quick, tell=tell, callbacks=callbacks)
         best = replace(task, setting=found[task.setting])
         record = log.of(best)
         if record is None:
-            record = best.run()
+            record = best.run(log.states(best), callbacks)
             log.add(best, record)
         report(record, done, len(tasks))
         records.append(record)
     return records
 
 
-def search(setting: Setting, log: Log, *, seed: int, quick: bool, tell: Callable[[str], object]) -> Setting:
+def search(
+    setting: Setting,
+    log: Log,
+    *,
+    seed: int,
+    quick: bool,
+    tell: Callable[[str], object],
+    callbacks: tuple[Callback, ...] = (),
+) -> Setting:
     """Find hyperparameters as Appendix D.1 does: one after the other on a grid, by the validation accuracy of one seed.
 
     lambda is chosen on the validation set inside each trial. Without labels the test set is what there is, as in the
@@ -216,7 +250,7 @@ def search(setting: Setting, log: Log, *, seed: int, quick: bool, tell: Callable
             task = Task(setting.with_value(name, value), seed, "authors")
             record = log.of(task)
             if record is None:
-                record = task.run()
+                record = task.run(log.states(task), callbacks)
                 log.add(task, record)
             scores[value] = max(record["validation"] or record["test"])
             tell(f"{name} = {value:g}: {scores[value]:.4f}")
@@ -224,16 +258,23 @@ def search(setting: Setting, log: Log, *, seed: int, quick: bool, tell: Callable
     return setting
 
 
-def _made(tasks: list[Task], jobs: int) -> Iterator[tuple[Task, Record]]:
+def _made(tasks: list[Task], log: Log, jobs: int, callbacks: tuple[Callback, ...]) -> Iterator[tuple[Task, Record]]:
     if jobs == 1 or len(tasks) < 2:
         for task in tasks:
-            yield task, task.run()
+            yield task, task.run(log.states(task), callbacks)
         return
     threads = max(1, (os.cpu_count() or 1) // jobs)
+    waiting = iter(tasks)
+    under_way: dict[Future[Record], Task] = {}
     with ProcessPoolExecutor(jobs, get_context("spawn"), torch.set_num_threads, (threads,)) as pool:
-        futures = {pool.submit(task.run): task for task in tasks}
-        for future in as_completed(futures):
-            yield futures[future], future.result()
+        # No more than are under way, or Ctrl-C, which ends these, would let the pool begin the next ones.
+        for task in itertools.islice(waiting, jobs):
+            under_way[pool.submit(task.run, log.states(task))] = task
+        while under_way:
+            for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+                yield under_way.pop(future), future.result()
+                for task in itertools.islice(waiting, 1):
+                    under_way[pool.submit(task.run, log.states(task))] = task
 
 
 def _thinned(settings: list[Setting]) -> list[Setting]:

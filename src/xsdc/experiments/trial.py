@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from xsdc.experiments.setting import Setting
 from xsdc.experiments.splits import Splits, make_splits
 from xsdc.labelers import DeepClustering, Eigen, Labeler, resolve_labeler
 from xsdc.networks import Network, build_network
-from xsdc.training import Batches, Callback, Plan, Trainer
+from xsdc.training import Batches, Callback, Checkpoints, Plan, Trainer
 from xsdc.training.augmentation import resolve_augmentation
 
 SPECIFIC = (4, 9)
@@ -30,8 +31,33 @@ KMEANS = "seeded k-means: "
 MARK = "best of all evaluations on the test set: optimistic"
 
 
+class Stopwatch:
+    """Seconds that a trial took, those before it was cut off included."""
+
+    def __init__(self) -> None:
+        self._begun, self._before = time.perf_counter(), 0.0
+
+    @property
+    def seconds(self) -> float:
+        """Until now."""
+        return self._before + time.perf_counter() - self._begun
+
+    def state_dict(self) -> dict[str, float]:
+        """Seconds until now."""
+        return {"seconds": self.seconds}
+
+    def load_state_dict(self, state: dict[str, float]) -> None:
+        """Go on from the seconds before."""
+        self._before = state["seconds"]
+
+
 def run_trial(
-    setting: Setting, *, seed: int, protocol: str = "authors", callbacks: tuple[Callback, ...] = ()
+    setting: Setting,
+    *,
+    seed: int,
+    protocol: str = "authors",
+    states: Path | None = None,
+    callbacks: tuple[Callback, ...] = (),
 ) -> dict[str, Any]:
     """Run a setting with a seed.
 
@@ -44,6 +70,8 @@ def run_trial(
     protocol : {"authors", "honest"}
         "authors": their values, lambda and best iteration by the labels of the whole validation set, and without labels
         the best on the test set. "honest": `XSDC` with its defaults and no label but those given.
+    states : Path, optional
+        Folder of this trial alone for the last states of training; one that was cut off goes on from there.
     callbacks : tuple of Callback
         Observers of training.
 
@@ -51,30 +79,49 @@ def run_trial(
     -------
     dict
         Plain data: ``accuracy``, ``iterations``, ``validation``, ``test``, ``seconds`` ...
+
+    Raises
+    ------
+    KeyboardInterrupt
+        On Ctrl-C: half a trial is none.
     """
-    begun = time.perf_counter()
+    watch = Stopwatch()
     splits = make_splits(setting, seed=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)  # ten iterations of balancing are the authors' recipe
+        warnings.filterwarnings("ignore", "Training was interrupted")  # it says that a state is kept; here none is
         if setting.method.startswith(KMEANS):
             said = _fixed(setting, splits, seed)
         elif protocol == "honest":
-            said = _honest(splits, seed)
+            said = _honest(splits, seed=seed, states=states, callbacks=callbacks)
         else:
-            said = _authors(setting, splits, seed, callbacks)
+            said = _authors(setting, splits, seed=seed, states=states, watch=watch, callbacks=callbacks)
     return {
         "setting": setting.as_dict(),
         "seed": seed,
         "protocol": protocol,
         **said,
-        "seconds": round(time.perf_counter() - begun, 2),
+        "seconds": round(watch.seconds, 2),
         "version": __version__,
     }
 
 
-def _authors(setting: Setting, splits: Splits, seed: int, callbacks: tuple[Callback, ...]) -> dict[str, Any]:
+def _authors(
+    setting: Setting,
+    splits: Splits,
+    *,
+    seed: int,
+    states: Path | None,
+    watch: Stopwatch,
+    callbacks: tuple[Callback, ...],
+) -> dict[str, Any]:
     trainer, evaluation = make_trainer(setting, splits, seed=seed, callbacks=callbacks)
+    if states is not None:
+        keeper = Checkpoints(states, resume=True, about=__version__, also=(evaluation, watch))
+        trainer.callbacks = (keeper, *callbacks)
     trainer.run()
+    if trainer.interrupted:
+        raise KeyboardInterrupt
     total, every = setting.iterations, setting.evaluate_every
     iterations = [i for i in range(total + 1) if i % every == 0 or i == total][: len(evaluation.test)]
     supervised = bool(len(splits.labeled))
@@ -167,14 +214,22 @@ def _facts(setting: Setting, splits: Splits, given: np.ndarray[Any, np.dtype[np.
     return facts
 
 
-def _honest(splits: Splits, seed: int) -> dict[str, Any]:
+def _honest(splits: Splits, *, seed: int, states: Path | None, callbacks: tuple[Callback, ...]) -> dict[str, Any]:
     """XSDC as it comes, with the labels that are given and no others."""
     y = np.full(len(splits.train.y), -1)
     y[splits.labeled] = splits.train.y[splits.labeled]
     model = XSDC(
-        splits.n_classes, random_state=seed, progress=False, validation=None, channels=_channels(splits.train.X)
+        splits.n_classes,
+        random_state=seed,
+        progress=False,
+        validation=None,
+        channels=_channels(splits.train.X),
+        callbacks=callbacks,
     )
-    model.fit(splits.train.X.numpy(), y if len(splits.labeled) else None)
+    X, y_given = splits.train.X.numpy(), y if len(splits.labeled) else None
+    model.fit(X, y_given, checkpoints=states, resume=states is not None)
+    if model.history_["stopped"] == "interrupted":
+        raise KeyboardInterrupt
     found = model.predict(splits.test.X.numpy())
     if len(splits.labeled):
         accuracy = float((found == splits.test.y).mean())

@@ -7,8 +7,9 @@ import io
 import os
 import pickle
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
@@ -19,6 +20,16 @@ from xsdc.training.loop import Trainer
 
 DIGEST = hashlib.sha256().digest_size
 KEPT = 2
+
+
+class Stateful(Protocol):
+    """What can be saved and go on, as torch has it."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything it needs to go on, as plain data and tensors."""
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue from a saved state."""
 
 
 class Checkpoints(Callback):
@@ -38,23 +49,33 @@ class Checkpoints(Callback):
         Whether to go on from the last state in the folder. Otherwise states that lie there are removed.
     about : str
         What else makes this training what it is, beyond what the trainer knows.
+    also : sequence of Stateful
+        What is saved along with the trainer, and goes on with it.
     """
 
     def __init__(
-        self, folder: str | os.PathLike[str], *, every: int = 10, resume: bool = False, about: str = ""
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        every: int = 10,
+        resume: bool = False,
+        about: str = "",
+        also: Sequence[Stateful] = (),
     ) -> None:
         self.folder = Path(folder)
         self.every = validation.as_count(every, name="every")
-        self.resume, self.about = resume, about
+        self.resume, self.about, self.also = resume, about, also
         self._fingerprint = ""
         self._written = -1
 
     def on_start(self, trainer: Trainer) -> None:
         """Go on from the last state, or make room."""
         self._fingerprint = f"{trainer.fingerprint()} {self.about}"
-        state = trainer.processes.agree(self._begin)
-        if state is not None:
-            trainer.load_state_dict(state)
+        stored = trainer.processes.agree(self._begin)
+        if stored is not None:
+            trainer.load_state_dict(stored["state"])
+            for each, state in zip(self.also, stored["also"], strict=True):
+                each.load_state_dict(state)
             self._written = trainer.iteration
 
     def _begin(self) -> dict[str, Any] | None:
@@ -65,7 +86,7 @@ class Checkpoints(Callback):
         if not self.resume:
             self.clear()
             return None
-        return self._last_state()
+        return self._last()
 
     def on_step(self, trainer: Trainer, record: dict[str, Any]) -> None:
         """Write the state, where it is time to."""
@@ -88,7 +109,8 @@ class Checkpoints(Callback):
 
     def _write(self, trainer: Trainer) -> None:
         buffer = io.BytesIO()
-        torch.save({"fingerprint": self._fingerprint, "state": trainer.state_dict()}, buffer)
+        also = [each.state_dict() for each in self.also]
+        torch.save({"fingerprint": self._fingerprint, "state": trainer.state_dict(), "also": also}, buffer)
         content = buffer.getvalue()
         path = self.folder / f"step-{trainer.iteration:09d}.state"
         partial = path.with_suffix(".partial")
@@ -101,7 +123,7 @@ class Checkpoints(Callback):
         for old in self.files()[KEPT:]:
             old.unlink(missing_ok=True)
 
-    def _last_state(self) -> dict[str, Any] | None:
+    def _last(self) -> dict[str, Any] | None:
         for path in self.files():
             stored = _read(path)
             if stored is None:
@@ -112,7 +134,7 @@ class Checkpoints(Callback):
                     f"The states in {self.folder} belong to another run: its data, options or seed were not these."
                     " Give the same ones, or begin anew."
                 )
-            return dict(stored["state"])
+            return stored
         return None
 
 
@@ -125,4 +147,4 @@ def _read(path: Path) -> dict[str, Any] | None:
         stored = torch.load(io.BytesIO(content[DIGEST:]), weights_only=True)
     except (RuntimeError, pickle.UnpicklingError):
         return None
-    return stored if isinstance(stored, dict) and {"fingerprint", "state"} <= stored.keys() else None
+    return stored if isinstance(stored, dict) and {"fingerprint", "state", "also"} <= stored.keys() else None
