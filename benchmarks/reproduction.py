@@ -103,6 +103,21 @@ def starts_table(log: Log) -> str:
     return markdown_table([*heads, "best at a step of XSDC's", "these steps alone"], rows)
 
 
+def looks_table(log: Log) -> str:
+    """How far the best accuracy without labels depends on how often, and at which steps, one looks."""
+    rows = []
+    trials: dict[str, list[Record]] = {}
+    for record in finished(log, "accuracy-vs-labels", "authors"):
+        if not record["setting"]["n_labeled"]:
+            trials.setdefault(record["setting"]["dataset"], []).append(record)
+    for dataset, here in trials.items():
+        looked = [record["test"] for record in here]  # after every step
+        of = (slice(None), slice(0, None, 2), slice(1, None, 2), slice(0, None, 10), slice(-1, None))
+        best = [np.mean([max(test[some]) for test in looked]) for some in of]
+        rows.append([dataset, str(len(here)), *(f"{x:.3f}" for x in best)])
+    return markdown_table(["data", "trials", "all steps", "even", "odd", "every tenth", "the last alone"], rows)
+
+
 def own_steps(records: list[Record]) -> tuple[str, str]:
     """In how many trials the best step is one of XSDC's own, and the accuracy if only these are looked at.
 
@@ -158,7 +173,8 @@ def main() -> None:
     parser.add_argument("--docs", type=Path, default=HERE / "reproduction.md", help="page whose tables are written")
     options = parser.parse_args()
     log = Log(options.trials)
-    tables = {"accuracy": accuracy_table(log), "starts": starts_table(log), "hours": hours(log)}
+    writers = {"accuracy": accuracy_table, "starts": starts_table, "looks": looks_table, "hours": hours}
+    tables = {name: write(log) for name, write in writers.items()}
     tables |= {name: comparison_table(log, name) for name in EXPERIMENTS if f"<!-- {name}" in options.docs.read_text()}
     for name, table in tables.items():
         print(f"\n{name}\n{table}")

@@ -370,13 +370,3 @@ def test_without_labels_every_step_is_evaluated_as_by_the_authors():
         without, some = EXPERIMENTS["accuracy-vs-labels"].expand(datasets=[dataset], labels=[0, 50])
         assert (without.evaluate_every, some.evaluate_every) == (1, 10)
         assert {setting.evaluate_every for setting in EXPERIMENTS["relaxations"].expand()} == {1}
-
-
-def test_entries_of_at_most_one_cluster_points_that_an_outlier_hides(splits):
-    """Ten iterations let a few far points take all of each other's mass; a cap does not."""
-    setting = digits(n_labeled=0, ridge=2.0**-14)
-    nobody = make_splits(setting, seed=0)
-    trainer, _ = make_trainer(setting, nobody, seed=0)
-    capped, recipe = (Evaluation(nobody, 2.0**-14, cap) for cap in (1.0, None))
-    assert capped(trainer.network, 2.0**-14) != recipe(trainer.network, 2.0**-14)
-    assert capped.test[0] > 0.4

@@ -125,11 +125,6 @@ def _relaxations(dataset: str, count: int) -> Settings:
     return [replace(setting, iterations=steps) for setting in settings]
 
 
-def _entries(dataset: str, count: int) -> Settings:
-    recipe = replace(_xsdc(dataset, count, curve="ten iterations"), evaluate_every=10)
-    return [recipe, replace(recipe, curve="to the end, entries at most 1", cap=1.0)]
-
-
 MNIST = ("mnist",)
 EXPERIMENTS = {
     experiment.name: experiment
@@ -143,6 +138,5 @@ EXPERIMENTS = {
         Experiment("imbalance", "uneven unlabeled data", MNIST, (50,), _imbalance, axis="share of digits 0 to 4"),
         Experiment("sensitivity", "one hyperparameter at a time", MNIST, (50,), _sensitivity, axis="value"),
         Experiment("relaxations", "balancing against eigenvectors, with eigengaps", MNIST, (0,), _relaxations),
-        Experiment("entries", "clusters by an M whose entries are at most 1", ("magic",), (0,), _entries),
     )
 }

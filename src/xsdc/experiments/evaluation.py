@@ -33,15 +33,12 @@ class Evaluation:
         Data of the trial.
     ridge : float or None
         lambda, where it is fixed.
-    cap : float or None
-        Largest entry of M without labels; None for the authors' ten iterations.
     validation, test, ridges : list of float
         What was seen, one for each evaluation.
     """
 
     splits: Splits
     ridge: float | None
-    cap: float | None = None
     validation: list[float] = field(default_factory=list)
     test: list[float] = field(default_factory=list)
     ridges: list[float] = field(default_factory=list)
@@ -103,10 +100,7 @@ class Evaluation:
         Phi, _ = normalize_features(network.features(self.splits.test.X))
         A = decompose(Phi).cost(lam).dense(torch.float32)
         size = Fractions(1 / k, 1 / k)
-        if self.cap is None:
-            M = balance(A, size=size).M
-        else:
-            M = balance(A, size=size, cap=self.cap, symmetric=True, tol=1e-3, max_iter=300).M
+        M = balance(A, size=size).M
         found = spectral_clustering(M, k, random_state=np.random.RandomState(0)).labels
         return agreement(found, self.splits.test.y).accuracy
 

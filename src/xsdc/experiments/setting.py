@@ -45,9 +45,6 @@ class Setting:
         "specific", "random" or None.
     burn_in, iterations, evaluate_every : int
         Steps on labeled points, in all, and between evaluations.
-    cap : float or None
-        Largest entry of the M by which points are clustered without labels, which is then balanced to the end; None for
-        the authors' ten iterations, which set none.
     """
 
     curve: str
@@ -69,7 +66,6 @@ class Setting:
     burn_in: int = 100
     iterations: int = 500
     evaluate_every: int = 10
-    cap: float | None = None
 
     @classmethod
     def published(cls, values: Values, *, curve: str, x: float) -> Setting:

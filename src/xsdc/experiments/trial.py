@@ -152,7 +152,7 @@ def make_trainer(
     generator = torch.Generator().manual_seed(seed)
     data = splits.train.X
     network = build_network(splits.network, data, generator=generator, dtype=data.dtype, channels=_channels(data))
-    evaluation = Evaluation(splits, setting.ridge, setting.cap)
+    evaluation = Evaluation(splits, setting.ridge)
     given = np.zeros(len(data), dtype=bool)
     given[splits.labeled] = True
 
