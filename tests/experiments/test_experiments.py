@@ -85,7 +85,7 @@ class TestDeclared:
         assert count["accuracy-vs-labels"] == 4 * len(LABELS)
         assert count["labelers"] == 3 * 4 * len(LABELS)
         assert count["imbalance"] == 19
-        assert count["relaxations"] == 3
+        assert count["relaxations"] == 4
 
     def test_what_is_not_offered_is_refused(self):
         with pytest.raises(InvalidInputError, match="no data set iris"):
@@ -361,6 +361,8 @@ def test_summary_puts_the_authors_beside_the_same_protocol_only():
     assert (ours["mean"], ours["trials"]) == (pytest.approx(0.85), 2)
     assert ours["theirs"].mean == 0.8614
     assert next(row for row in rows if row["curve"] == "k-means, linear")["theirs"] is None
+    (fewer,) = summarise([record("balancing", 0.8, 0, x=50) | {"setting": digits(dataset="mnist").as_dict()}])
+    assert fewer["theirs"] is None
     (honest,) = summarise([record("XSDC", 0.8, 0) | {"protocol": "honest"}])
     assert honest["theirs"] is None
 

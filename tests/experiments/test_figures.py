@@ -30,9 +30,38 @@ def test_figure_shows_the_authors_beside_ours(tmp_path):
     assert "magic" in text
 
 
+def shorter(row):
+    return row | {"setting": row["setting"] | {"iterations": 50}}
+
+
+def test_the_authors_are_not_shown_beside_fewer_steps_or_another_protocol(tmp_path):
+    path = tmp_path / "a.svg"
+    for row in (shorter(record()), record(protocol="honest")):
+        draw_figure(EXPERIMENTS["accuracy-vs-labels"], [row], path)
+        assert "XSDC, the authors" not in path.read_text()
+
+
+def test_curves_at_one_place_stand_side_by_side(tmp_path):
+    path = tmp_path / "a.svg"
+    draw_figure(EXPERIMENTS["labelers"], [record("balancing"), record("deep-clustering")], path)
+    assert "50 labels" in path.read_text()
+    draw_figure(EXPERIMENTS["labelers"], [record("balancing"), record("deep-clustering", x=100)], path)
+    assert "50 labels" not in path.read_text()
+
+
+def test_a_data_set_with_nothing_to_compare_is_left_out(tmp_path):
+    path = tmp_path / "a.svg"
+    rows = [record("balancing"), record("deep-clustering"), record("balancing", dataset="magic")]
+    draw_figure(EXPERIMENTS["labelers"], rows, path)
+    text = path.read_text()
+    assert "mnist" in text
+    assert "magic" not in text
+
+
 def test_figure_of_relaxations_shows_eigengaps(tmp_path):
     path = tmp_path / "gaps.svg"
     rows = [record(curve, eigengaps=[1e-6, 2e-6]) for curve in ("balancing", "eigen")]
+    rows.append(record("balancing, all steps", eigengaps=[1e-6, 2e-6, 3e-6]))
     draw_figure(EXPERIMENTS["relaxations"], rows, path)
     assert "eigengap of A" in path.read_text()
 

@@ -117,12 +117,13 @@ def _sensitivity(dataset: str, count: int) -> Settings:
 
 def _relaxations(dataset: str, count: int) -> Settings:
     steps = find_values(dataset, "relaxations", count, kmeans=True).iterations
-    settings = (
-        _xsdc(dataset, count, curve="balancing"),
+    whole = _xsdc(dataset, count, curve="balancing, all steps")
+    return [
+        whole,
+        replace(whole, curve="balancing", iterations=steps),
         _xsdc(dataset, count, curve="eigen", experiment="relaxations", kmeans=False),
         _xsdc(dataset, count, curve="eigen-kmeans", experiment="relaxations", kmeans=True),
-    )
-    return [replace(setting, iterations=steps) for setting in settings]
+    ]
 
 
 MNIST = ("mnist",)

@@ -14,11 +14,13 @@ from xsdc.experiments.published import reported
 
 Record = dict[str, Any]
 Points = dict[float, list[float]]
+THEIRS = "XSDC, the authors"
 INITIALISATIONS = {
     "random_initialization": "random initialisation",
     "supervised_initialization": "supervised initialisation",
 }
-OURS = ("XSDC", "balancing", "without copies", "none")  # curves that the authors' figures are for
+OURS = ("XSDC", "balancing", "balancing, all steps", "without copies", "none")  # what the authors' figures are for
+ALL_STEPS = 500
 
 
 def draw_figure(experiment: Experiment, records: list[Record], path: Path) -> None:
@@ -36,13 +38,16 @@ def draw_figure(experiment: Experiment, records: list[Record], path: Path) -> No
     if not records:
         raise InvalidInputError(f"There is no trial of {experiment.name} to draw yet.")
     plt = pyplot()
+    records = _compared(records)
     datasets = list(dict.fromkeys(record["setting"]["dataset"] for record in records))
     gaps = experiment.name == "relaxations"
     size = (4.4 * (len(datasets) + gaps), 3.6)
     figure, axes = plt.subplots(1, len(datasets) + gaps, figsize=size, squeeze=False, layout="constrained")
     for axis, dataset in zip(axes[0], datasets, strict=False):
         _draw_curves(axis, dataset, [r for r in records if r["setting"]["dataset"] == dataset])
-        axis.set(title=dataset, xlabel=experiment.axis)
+        axis.set_title(dataset)
+        if not axis.get_xlabel():
+            axis.set_xlabel(experiment.axis)
         if experiment.name == "sensitivity":
             axis.set_xscale("log", base=2)
     axes[0][0].set_ylabel("test accuracy")
@@ -69,29 +74,63 @@ def curves(records: list[Record]) -> dict[str, Points]:
     return found
 
 
+def comparable(record: Record) -> bool:
+    """Whether the authors' figure for this number of labels is of the same thing."""
+    setting = record["setting"]
+    return bool(
+        setting["curve"] in OURS
+        and setting["x"] == setting["n_labeled"]
+        and setting["iterations"] == ALL_STEPS
+        and record["protocol"] == "authors"
+    )
+
+
+def _compared(records: list[Record]) -> list[Record]:
+    """Leave out data sets of which one curve alone is there, where others have several to compare."""
+    names: dict[str, set[str]] = defaultdict(set)
+    for record in records:
+        names[record["setting"]["dataset"]].add(record["setting"]["curve"])
+    most = max(map(len, names.values()))
+    return [record for record in records if most == 1 or len(names[record["setting"]["dataset"]]) > 1]
+
+
 def _draw_curves(axis: Any, dataset: str, records: list[Record]) -> None:
     lines = curves(records)
+    places = {x for points in lines.values() for x in points}
+    style = {"markersize": 3, "capsize": 2, "linewidth": 1.2}
+    shift: dict[str, float] = dict.fromkeys(lines, 0.0)
+    if len(places) == 1:  # nothing to draw a line through: curves side by side
+        shift = {name: i - min(places) for i, name in enumerate([*lines, THEIRS])}
     for name, points in lines.items():
         x = sorted(points)
         mean, deviation = ([float(f(points[at])) for at in x] for f in (np.mean, np.std))
-        axis.errorbar(x, mean, deviation, label=name, marker="o", markersize=3, capsize=2, linewidth=1.2)
-    by_labels = all(record["setting"]["x"] == record["setting"]["n_labeled"] for record in records)
-    theirs = {count: r for (name, count), r in reported().items() if name == dataset}
-    shown = sorted({record["setting"]["n_labeled"] for record in records} & theirs.keys())
-    if by_labels and shown and any(name in lines for name in OURS):
-        mean, deviation = [theirs[n].mean for n in shown], [theirs[n].deviation for n in shown]
-        style = {"color": "black", "marker": "s", "markersize": 3, "capsize": 2, "linestyle": "none"}
-        axis.errorbar([n + 6 for n in shown], mean, deviation, label="XSDC, the authors", **style)
+        axis.errorbar([at + shift[name] for at in x], mean, deviation, label=name, marker="o", **style)
+    theirs = {
+        n: reported()[dataset, n]
+        for n in sorted({record["setting"]["n_labeled"] for record in records if comparable(record)})
+        if (dataset, n) in reported()
+    }
+    if theirs:
+        beside = shift.get(THEIRS, 6)
+        mean, deviation = [r.mean for r in theirs.values()], [r.deviation for r in theirs.values()]
+        black: dict[str, Any] = {**style, "color": "black", "linestyle": "none", "marker": "s"}
+        axis.errorbar([n + beside for n in theirs], mean, deviation, label=THEIRS, **black)
     axis.grid(alpha=0.25)
-    axis.legend(fontsize=7)
+    if len(places) == 1:
+        shown = [*lines, *([THEIRS] if theirs else [])]
+        axis.set_xticks(range(len(shown)), shown, rotation=20, ha="right", fontsize=7)
+        axis.set(xlim=(-0.5, len(shown) - 0.5), xlabel=f"{min(places):g} labels")
+    else:
+        axis.legend(fontsize=7)
 
 
 def _draw_gaps(axis: Any, records: list[Record]) -> None:
     by_curve: dict[str, list[list[float]]] = defaultdict(list)
     for record in records:
         by_curve[record["setting"]["curve"]].append(record["eigengaps"])
+    shortest = min(len(row) for rows in by_curve.values() for row in rows)
     for name, rows in by_curve.items():
-        axis.plot(1 + np.arange(len(rows[0])), np.mean(rows, axis=0), label=name, linewidth=1.2)
+        axis.plot(1 + np.arange(shortest), np.mean([row[:shortest] for row in rows], axis=0), label=name, linewidth=1.2)
     axis.set(title="eigengap of A", xlabel="iteration", yscale="log")
     axis.grid(alpha=0.25)
     axis.legend(fontsize=7)

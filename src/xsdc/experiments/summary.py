@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from xsdc.experiments.figures import OURS, curves
+from xsdc.experiments.figures import comparable, curves
 from xsdc.experiments.published import reported
 
 Record = dict[str, Any]
@@ -20,11 +20,9 @@ def summarise(records: list[Record]) -> list[dict[str, Any]]:
     rows = []
     for dataset in dict.fromkeys(record["setting"]["dataset"] for record in records):
         here = [record for record in records if record["setting"]["dataset"] == dataset]
-        by_labels = all(record["setting"]["x"] == record["setting"]["n_labeled"] for record in here)
-        same = all(record["protocol"] == "authors" and record["setting"]["iterations"] == 500 for record in here)
         for curve, points in curves(here).items():
             for x in sorted(points):
-                comparable = by_labels and same and curve in OURS
+                same = [r for r in here if (r["setting"]["curve"], r["setting"]["x"]) == (curve, x) and comparable(r)]
                 rows.append(
                     {
                         "dataset": dataset,
@@ -33,7 +31,7 @@ def summarise(records: list[Record]) -> list[dict[str, Any]]:
                         "mean": float(np.mean(points[x])),
                         "deviation": float(np.std(points[x])),
                         "trials": len(points[x]),
-                        "theirs": reported().get((dataset, int(x))) if comparable else None,
+                        "theirs": reported().get((dataset, int(x))) if same else None,
                     }
                 )
     return rows
