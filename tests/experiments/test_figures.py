@@ -44,9 +44,9 @@ def test_the_authors_are_not_shown_beside_fewer_steps_or_another_protocol(tmp_pa
 def test_curves_at_one_place_stand_side_by_side(tmp_path):
     path = tmp_path / "a.svg"
     draw_figure(EXPERIMENTS["labelers"], [record("balancing"), record("deep-clustering")], path)
-    assert "50 labels" in path.read_text()
+    assert "labels: 50" in path.read_text()
     draw_figure(EXPERIMENTS["labelers"], [record("balancing"), record("deep-clustering", x=100)], path)
-    assert "50 labels" not in path.read_text()
+    assert "labels: 50" not in path.read_text()
 
 
 def test_a_data_set_with_nothing_to_compare_is_left_out(tmp_path):

@@ -44,10 +44,8 @@ def draw_figure(experiment: Experiment, records: list[Record], path: Path) -> No
     size = (4.4 * (len(datasets) + gaps), 3.6)
     figure, axes = plt.subplots(1, len(datasets) + gaps, figsize=size, squeeze=False, layout="constrained")
     for axis, dataset in zip(axes[0], datasets, strict=False):
-        _draw_curves(axis, dataset, [r for r in records if r["setting"]["dataset"] == dataset])
+        _draw_curves(axis, experiment.axis, [r for r in records if r["setting"]["dataset"] == dataset])
         axis.set_title(dataset)
-        if not axis.get_xlabel():
-            axis.set_xlabel(experiment.axis)
         if experiment.name == "sensitivity":
             axis.set_xscale("log", base=2)
     axes[0][0].set_ylabel("test accuracy")
@@ -94,7 +92,9 @@ def _compared(records: list[Record]) -> list[Record]:
     return [record for record in records if most == 1 or len(names[record["setting"]["dataset"]]) > 1]
 
 
-def _draw_curves(axis: Any, dataset: str, records: list[Record]) -> None:
+def _draw_curves(axis: Any, axis_name: str, records: list[Record]) -> None:
+    """Draw the curves of one data set."""
+    dataset = records[0]["setting"]["dataset"]
     lines = curves(records)
     places = {x for points in lines.values() for x in points}
     style = {"markersize": 3, "capsize": 2, "linewidth": 1.2}
@@ -119,8 +119,9 @@ def _draw_curves(axis: Any, dataset: str, records: list[Record]) -> None:
     if len(places) == 1:
         shown = [*lines, *([THEIRS] if theirs else [])]
         axis.set_xticks(range(len(shown)), shown, rotation=20, ha="right", fontsize=7)
-        axis.set(xlim=(-0.5, len(shown) - 0.5), xlabel=f"{min(places):g} labels")
+        axis.set(xlim=(-0.5, len(shown) - 0.5), xlabel=f"{axis_name}: {min(places):g}")
     else:
+        axis.set_xlabel(axis_name)
         axis.legend(fontsize=7)
 
 

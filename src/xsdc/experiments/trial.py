@@ -25,6 +25,7 @@ from xsdc.labelers import DeepClustering, Eigen, Labeler, resolve_labeler
 from xsdc.networks import Network, build_network
 from xsdc.training import Batches, Callback, Checkpoints, Plan, Trainer
 from xsdc.training.augmentation import resolve_augmentation
+from xsdc.training.checkpoints import Stateful
 
 SPECIFIC = (4, 9)
 KMEANS = "seeded k-means: "
@@ -93,7 +94,7 @@ def run_trial(
         if setting.method.startswith(KMEANS):
             said = _fixed(setting, splits, seed)
         elif protocol == "honest":
-            said = _honest(splits, seed=seed, states=states, callbacks=callbacks)
+            said = _honest(splits, seed=seed, callbacks=(*_keepers(states, watch), *callbacks))
         else:
             said = _authors(setting, splits, seed=seed, states=states, watch=watch, callbacks=callbacks)
     return {
@@ -115,10 +116,8 @@ def _authors(
     watch: Stopwatch,
     callbacks: tuple[Callback, ...],
 ) -> dict[str, Any]:
-    trainer, evaluation = make_trainer(setting, splits, seed=seed, callbacks=callbacks)
-    if states is not None:
-        keeper = Checkpoints(states, resume=True, about=__version__, also=(evaluation, watch))
-        trainer.callbacks = (keeper, *callbacks)
+    trainer, evaluation = make_trainer(setting, splits, seed=seed)
+    trainer.callbacks = (*_keepers(states, evaluation, watch), *callbacks)
     trainer.run()
     if trainer.interrupted:
         raise KeyboardInterrupt
@@ -143,6 +142,11 @@ def _authors(
     if supervised and setting.burn_in in iterations:
         said["supervised_initialization"] = evaluation.test[iterations.index(setting.burn_in)]
     return said
+
+
+def _keepers(states: Path | None, *also: Stateful) -> tuple[Callback, ...]:
+    """Keep states of training and of what goes along with it, if there is a folder for them."""
+    return () if states is None else (Checkpoints(states, resume=True, about=__version__, also=also),)
 
 
 def make_trainer(
@@ -214,7 +218,7 @@ def _facts(setting: Setting, splits: Splits, given: np.ndarray[Any, np.dtype[np.
     return facts
 
 
-def _honest(splits: Splits, *, seed: int, states: Path | None, callbacks: tuple[Callback, ...]) -> dict[str, Any]:
+def _honest(splits: Splits, *, seed: int, callbacks: tuple[Callback, ...]) -> dict[str, Any]:
     """XSDC as it comes, with the labels that are given and no others."""
     y = np.full(len(splits.train.y), -1)
     y[splits.labeled] = splits.train.y[splits.labeled]
@@ -226,8 +230,7 @@ def _honest(splits: Splits, *, seed: int, states: Path | None, callbacks: tuple[
         channels=_channels(splits.train.X),
         callbacks=callbacks,
     )
-    X, y_given = splits.train.X.numpy(), y if len(splits.labeled) else None
-    model.fit(X, y_given, checkpoints=states, resume=states is not None)
+    model.fit(splits.train.X.numpy(), y if len(splits.labeled) else None)
     if model.history_["stopped"] == "interrupted":
         raise KeyboardInterrupt
     found = model.predict(splits.test.X.numpy())
