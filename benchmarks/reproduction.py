@@ -22,6 +22,7 @@ from xsdc.experiments.summary import summarise
 
 HERE = Path(__file__).parents[1] / "docs"
 MOST_TRIALS = 50
+NEAR = 0.02  # of the best accuracy
 STARTS = ("random initialisation", "supervised initialisation")
 Record = dict[str, Any]
 # Points of accuracy that XSDC adds to the supervised start, as Section 5.2 of the paper tells.
@@ -163,9 +164,42 @@ def comparison_table(log: Log, name: str) -> str:
         if EXPERIMENTS[name].axis == "labels" and places[row["dataset"], row["x"]] == 1:
             continue
         rows.append([row["dataset"], row["curve"], f"{row['x']:g}", shown(row), str(row["trials"])])
-    if not rows:
-        return "No trials have been made yet."
     return markdown_table(["data", "curve", EXPERIMENTS[name].axis, "accuracy", "trials"], rows)
+
+
+def imbalance_table(log: Log) -> str:
+    """What uneven unlabeled data does, the features of labeled points alone beside it."""
+    trials: dict[float, list[Record]] = {}
+    for record in finished(log, "imbalance", "authors"):
+        trials.setdefault(record["setting"]["imbalance"], []).append(record)
+    rows = []
+    for share, here in sorted(trials.items()):
+        setting = here[0]["setting"]
+        start, best = mean(here, "supervised_initialization"), mean(here, "accuracy")
+        low, high = setting["sizes"]
+        rate = f"2^{np.log2(setting['learning_rate']):g}"
+        figures = [f"{start:.3f}", f"{best:.3f}", f"{100 * (best - start):+.1f}", *own_steps(here)]
+        rows.append([f"{share:.0%}", f"{low:g} to {high:g}", rate, *figures, str(len(here))])
+    heads = ["0 to 4 among the unlabeled", "share of a class", "step length", "supervised start", "XSDC"]
+    return markdown_table([*heads, "gain, points", "best at a step of XSDC's", "these steps alone", "trials"], rows)
+
+
+def sensitivity_table(log: Log) -> str:
+    """Over which values of one hyperparameter the accuracy stays near its best."""
+    trials: dict[str, dict[float, list[float]]] = {}
+    for record in finished(log, "sensitivity", "authors"):
+        setting = record["setting"]
+        trials.setdefault(setting["curve"], {}).setdefault(setting["x"], []).append(record["accuracy"])
+    rows = []
+    for curve, values in trials.items():
+        means = {x: float(np.mean(values[x])) for x in sorted(values)}
+        best, worst = max(means, key=means.__getitem__), min(means, key=means.__getitem__)
+        near = [f"{np.log2(x):g}" for x in means if means[x] >= means[best] - NEAR]
+        ends = [f"{means[x]:.3f} at 2^{np.log2(x):g}" for x in (best, worst)]
+        spread = f"2^{np.log2(min(means)):g} to 2^{np.log2(max(means)):g} ({len(means)})"
+        rows.append([curve, spread, *ends, ", ".join(near), str(max(map(len, values.values())))])
+    heads = ["", "values", "best", "worst", f"powers of 2 within {100 * NEAR:g} points of the best", "trials"]
+    return markdown_table(heads, rows)
 
 
 def hours(log: Log) -> str:
@@ -186,6 +220,8 @@ WRITERS = {
     "starts": starts_table,
     "looks": looks_table,
     "eigengaps": gaps_table,
+    "imbalance": imbalance_table,
+    "sensitivity": sensitivity_table,
     "hours": hours,
 }
 
@@ -197,8 +233,11 @@ def main() -> None:
     parser.add_argument("--docs", type=Path, default=HERE / "reproduction.md", help="page whose tables are written")
     options = parser.parse_args()
     log = Log(options.trials)
-    tables = {name: write(log) for name, write in WRITERS.items()}
-    tables |= {name: comparison_table(log, name) for name in EXPERIMENTS if f"<!-- {name}" in options.docs.read_text()}
+    page = options.docs.read_text()
+    tables = {name: write(log) for name, write in WRITERS.items() if f"<!-- {name}" in page}
+    tables |= {
+        name: comparison_table(log, name) for name in EXPERIMENTS if f"<!-- {name}" in page and name not in WRITERS
+    }
     for name, table in tables.items():
         print(f"\n{name}\n{table}")
         write_between_markers(options.docs, table, name=name)

@@ -2,7 +2,9 @@
 
 import pytest
 
-from benchmarks.reproduction import own_steps
+from benchmarks.reproduction import imbalance_table, own_steps, sensitivity_table
+from xsdc.experiments import EXPERIMENTS
+from xsdc.experiments.runner import Log, Task
 
 SETTING = {"burn_in": 20, "n_labeled": 50}
 
@@ -36,3 +38,40 @@ def test_trials_are_counted_and_averaged():
     early = record(validation=[0.9, 0.1, 0.2, 0.3, 0.4], test=[0.8, 0.1, 0.2, 0.6, 0.5])
     late = record(validation=[0.1, 0.1, 0.2, 0.9, 0.4], test=[0.8, 0.1, 0.2, 0.6, 0.5])
     assert own_steps([early, late]) == ("1 of 2", "0.550")
+
+
+@pytest.fixture
+def log(tmp_path):
+    return Log(tmp_path / "trials.jsonl")
+
+
+def cells(table):
+    return [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in table.splitlines()[2:]]
+
+
+def test_imbalance_shows_its_bounds_and_the_start_beside(log):
+    setting = EXPERIMENTS["imbalance"].expand()[0]
+    tests = [0.1] * 11 + [0.7] * 40
+    for seed in (0, 1):
+        log.add(
+            Task(setting, seed, "authors"),
+            {
+                "supervised_initialization": 0.6 + 0.02 * seed,
+                "accuracy": 0.7,
+                "best_iteration": 110,
+                "iterations": list(range(0, 510, 10)),
+                "validation": tests,
+                "test": tests,
+            },
+        )
+    assert cells(imbalance_table(log)) == [
+        ["5%", "0.09 to 0.11", "2^-3", "0.610", "0.700", "+9.0", "2 of 2", "0.700", "2"]
+    ]
+
+
+def test_sensitivity_shows_which_values_are_near_the_best(log):
+    rate = [setting for setting in EXPERIMENTS["sensitivity"].expand() if setting.curve == "learning rate"]
+    for setting, accuracy in zip(rate, (0.5, 0.845, 0.86, 0.79), strict=False):
+        log.add(Task(setting, 0, "authors"), {"accuracy": accuracy})
+    row = next(row for row in cells(sensitivity_table(log)) if row[0] == "learning rate")
+    assert row == ["learning rate", "2^-10 to 2^-7 (4)", "0.860 at 2^-8", "0.500 at 2^-10", "-9, -8", "1"]

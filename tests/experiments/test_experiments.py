@@ -330,6 +330,24 @@ class TestRunner:
             (seed, method) for seed in (5, 6) for method in ("balancing", "pseudo-labels", "deep-clustering")
         ]
 
+    def test_a_trial_where_curves_cross_is_made_once_and_is_on_each(self, tmp_path, monkeypatch):
+        made = []
+
+        def run(self, *_):
+            made.append(self.key)
+            return {"setting": self.setting.as_dict(), "seed": self.seed, "protocol": "authors", "accuracy": 0.5}
+
+        monkeypatch.setattr(Task, "run", run)
+        told = []
+        records = reproduce(
+            "sensitivity", out=tmp_path, trials=1, report=lambda _record, done, total: told.append((done, total))
+        )
+        places = {(record["setting"]["curve"], record["setting"]["x"]) for record in records}
+        assert {("supervised learning rate", 2.0**-7), ("learning rate", 2.0**-6)} <= places  # the authors' values
+        assert len(places) == len(records) == 16 + 16 + 11
+        assert len(made) == len(set(made)) == len(records) - 1
+        assert told[-1] == (42, 42)
+
     def test_search_keeps_the_best_of_each_grid(self, tmp_path, monkeypatch):
         def score(self, *_):
             setting = self.setting

@@ -66,6 +66,15 @@ def test_figure_of_relaxations_shows_eigengaps(tmp_path):
     assert "eigengap of A" in path.read_text()
 
 
+def test_sensitivity_has_an_axis_for_each_hyperparameter(tmp_path):
+    path = tmp_path / "sensitivity.svg"
+    rows = [record(curve, x=x) for curve, least in (("learning rate", -3), ("lambda", -40)) for x in (2.0**least, 1.0)]
+    draw_figure(EXPERIMENTS["sensitivity"], rows, path)
+    text = path.read_text()
+    assert [text.count(f"<!-- {curve} -->") for curve in ("learning rate", "lambda")] == [1, 1]  # titles, no legend
+    assert text.count("<!-- value -->") == 2
+
+
 def test_nothing_to_draw(tmp_path):
     with pytest.raises(InvalidInputError, match="no trial"):
         draw_figure(EXPERIMENTS["labelers"], [], tmp_path / "none.svg")

@@ -39,19 +39,24 @@ def draw_figure(experiment: Experiment, records: list[Record], path: Path) -> No
         raise InvalidInputError(f"There is no trial of {experiment.name} to draw yet.")
     plt = pyplot()
     records = _compared(records)
-    datasets = list(dict.fromkeys(record["setting"]["dataset"] for record in records))
+    one_at_a_time = experiment.name == "sensitivity"  # its curves have axes of their own
     gaps = experiment.name == "relaxations"
-    size = (4.4 * (len(datasets) + gaps), 3.6)
-    figure, axes = plt.subplots(1, len(datasets) + gaps, figsize=size, squeeze=False, layout="constrained")
-    for axis, dataset in zip(axes[0], datasets, strict=False):
-        _draw_curves(axis, experiment.axis, [r for r in records if r["setting"]["dataset"] == dataset])
-        axis.set_title(dataset)
-        if experiment.name == "sensitivity":
+    panels: dict[str, list[Record]] = defaultdict(list)
+    for record in records:
+        panels[record["setting"]["curve" if one_at_a_time else "dataset"]].append(record)
+    size = (4.4 * (len(panels) + gaps), 3.6)
+    figure, axes = plt.subplots(
+        1, len(panels) + gaps, figsize=size, squeeze=False, sharey=one_at_a_time, layout="constrained"
+    )
+    for axis, (title, shown) in zip(axes[0], panels.items(), strict=False):
+        _draw_curves(axis, experiment.axis, shown)
+        axis.set_title(title)
+        if one_at_a_time:
             axis.set_xscale("log", base=2)
     axes[0][0].set_ylabel("test accuracy")
     if gaps:
         _draw_gaps(axes[0][-1], records)
-    counts = {len({r["seed"] for r in records if r["setting"]["dataset"] == dataset}) for dataset in datasets}
+    counts = {len({record["seed"] for record in shown}) for shown in panels.values()}
     figure.suptitle(
         f"{experiment.name}: mean and deviation of {'/'.join(map(str, sorted(counts)))} trial(s)", fontsize=9
     )
@@ -122,7 +127,8 @@ def _draw_curves(axis: Any, axis_name: str, records: list[Record]) -> None:
         axis.set(xlim=(-0.5, len(shown) - 0.5), xlabel=f"{axis_name}: {min(places):g}")
     else:
         axis.set_xlabel(axis_name)
-        axis.legend(fontsize=7)
+        if len(lines) > 1:
+            axis.legend(fontsize=7)
 
 
 def _draw_gaps(axis: Any, records: list[Record]) -> None:

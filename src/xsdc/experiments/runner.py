@@ -151,12 +151,13 @@ def reproduce(
         protocol=check_protocol(protocol),
     )
     log = Log(out / "trials.jsonl")
-    left = [] if only_finished else [task for task in tasks if log.of(task) is None]
-    done = len(tasks) - len(left)
+    once = {task.key: task for task in tasks}
+    left = [] if only_finished else [task for task in once.values() if log.of(task) is None]
+    done = len(once) - len(left)
     for task, record in _made(left, log, jobs, callbacks):
         log.add(task, record)
         done += 1
-        report(record, done, len(tasks))
+        report(record, done, len(once))
     return [made for task in tasks if (made := log.of(task)) is not None]
 
 
@@ -177,7 +178,10 @@ def list_tasks(
     quick: bool,
     protocol: str,
 ) -> list[Task]:
-    """List the trials of an experiment, each once, all settings with the first seed before any with the second."""
+    """List the trials of an experiment, all settings with the first seed before any with the second.
+
+    Curves that cross share a trial: it is listed for each of them.
+    """
     if protocol == "honest" and experiment.name != "accuracy-vs-labels":
         raise InvalidInputError(
             f"{experiment.name} compares ways to train; the honest protocol, XSDC as it comes, is for"
@@ -192,8 +196,7 @@ def list_tasks(
     else:
         settings = experiment.expand(datasets=datasets, labels=labels)
     count = experiment.trials if trials is None else trials
-    tasks = [Task(setting, seed + t, protocol) for t in range(count) for setting in settings]
-    return list({task.key: task for task in tasks}.values())
+    return [Task(setting, seed + t, protocol) for t in range(count) for setting in settings]
 
 
 def tuned(
