@@ -313,6 +313,8 @@ def test_reproduce_refuses_what_there_is_not(xsdc):
         (("labelers", "--protocol", "honest"), "accuracy-vs-labels"),
         (("labelers", "--quick", "--dataset", "mnist"), "leave out --dataset"),
         (("labelers", "--tune", "--jobs", 2), "leave out --jobs"),
+        (("labelers", "--tune", "--plot"), "leave out --plot"),
+        (("sensitivity", "--tune"), "leave out --tune"),
         (("feature-maps", "--trials", 2), "leave out --trials"),
         (("feature-maps", "--plot"), "leave out --plot"),
     ):

@@ -7,16 +7,17 @@ import pytest
 import torch
 
 from xsdc import XSDC
+from xsdc.baselines import SeededKMeans
 from xsdc.core.constraints import close
 from xsdc.core.objective import decompose
 from xsdc.core.sizes import ClassSizes
-from xsdc.errors import InvalidInputError
+from xsdc.errors import DivergedError, InvalidInputError
 from xsdc.experiments import EXPERIMENTS, reproduce
 from xsdc.experiments.declared import LABELS
 from xsdc.experiments.evaluation import Evaluation
 from xsdc.experiments.facts import WithRandomFacts
 from xsdc.experiments.published import find_values, published_values, reported
-from xsdc.experiments.runner import Log, Task, list_tasks, search
+from xsdc.experiments.runner import Log, Task, list_tasks
 from xsdc.experiments.setting import Setting
 from xsdc.experiments.splits import draw_per_class, imbalanced, make_splits
 from xsdc.experiments.summary import summarise
@@ -129,9 +130,9 @@ class TestEvaluation:
     def test_ridge_is_the_best_on_validation(self, splits):
         trainer, evaluation = make_trainer(digits(), splits, seed=0)
         chosen = evaluation.choose_ridge(trainer.network, labeled_only=False)
-        best, _ = evaluation._classify(trainer.network, chosen)
+        best, _ = evaluation.classify(trainer.network, chosen)
         for power in range(-40, 1, 5):
-            assert evaluation._classify(trainer.network, 2.0**power)[0] <= best
+            assert evaluation.classify(trainer.network, 2.0**power)[0] <= best
 
     def test_fixed_ridge_stays(self, splits):
         evaluation = Evaluation(splits, 0.5)
@@ -139,7 +140,7 @@ class TestEvaluation:
 
     def test_scores_are_those_of_a_plain_recipe(self, splits):
         trainer, evaluation = make_trainer(digits(), splits, seed=0)
-        _, tested = evaluation._classify(trainer.network, 2.0**-10)
+        _, tested = evaluation.classify(trainer.network, 2.0**-10)
         features = {}
         for name, part in (("train", splits.train), ("test", splits.test)):
             Phi = trainer.network.features(part.X).double()
@@ -155,6 +156,14 @@ class TestEvaluation:
         W = torch.linalg.solve(gram, (P - mean).T @ (Y - Y.mean(0)))
         found = ((T - mean) @ W + Y.mean(0)).argmax(1).numpy()
         assert tested == pytest.approx((found == splits.test.y).mean(), abs=0.005)
+
+    def test_features_that_say_nothing_are_told_as_divergence(self, splits, monkeypatch):
+        trainer, evaluation = make_trainer(digits(), splits, seed=0)
+        monkeypatch.setattr(trainer.network, "features", lambda X: torch.full((len(X), 4), torch.nan))
+        with pytest.raises(DivergedError, match="not finite"):
+            evaluation(trainer.network, 0.1)
+        with pytest.raises(DivergedError, match="not finite"):
+            evaluation.choose_ridge(trainer.network, labeled_only=True)
 
 
 class Remember(Labeler):
@@ -202,11 +211,24 @@ class TestTrial:
         assert len(record["eigengaps"]) == 4
         json.dumps(record)
 
+    def test_the_start_is_also_scored_with_a_ridge_chosen_after_it(self):
+        setting = digits(iterations=2)
+        record = run_trial(setting, seed=0)
+        assert record["ridges"][0] == record["ridges"][1]  # chosen before the first step
+        splits = make_splits(setting, seed=0)
+        trainer, evaluation = make_trainer(setting, splits, seed=0)
+        trainer.score = None  # or the better of start and end would be put back
+        trainer.run()
+        lam = evaluation.choose_ridge(trainer.network, labeled_only=False)
+        assert lam != record["ridges"][1]
+        assert record["supervised_initialization_new_ridge"] == evaluation.classify(trainer.network, lam).test
+
     def test_without_labels_the_best_on_test_is_marked(self):
         record = run_trial(digits(n_labeled=0, x=0, burn_in=0, ridge=2.0**-10), seed=0)
         assert record["accuracy"] == max(record["test"])
         assert "optimistic" in record["chosen"]
         assert record["validation"] == []
+        assert record["supervised_initialization_new_ridge"] is None
 
     def test_same_seed_same_record(self):
         first, again = (run_trial(digits(constraints="specific"), seed=3) for _ in range(2))
@@ -224,6 +246,15 @@ class TestTrial:
         record = run_trial(digits(), seed=0, protocol="honest")
         assert (seen[0] >= 0).sum() == 50
         assert record["accuracy"] > 0.8
+
+    def test_fixed_representations_are_of_standardised_inputs(self, monkeypatch):
+        seen = []
+        original = SeededKMeans.fit
+        monkeypatch.setattr(SeededKMeans, "fit", lambda self, X, y=None: seen.append(X) or original(self, X, y))
+        run_trial(digits(method="seeded k-means: linear"), seed=0)
+        deviation = seen[0].std(0)
+        assert np.allclose(deviation[deviation > 1e-9], 1)
+        assert np.allclose(seen[0].mean(0), 0)
 
     @pytest.mark.parametrize(
         "changes",
@@ -296,7 +327,12 @@ class TestRunner:
         again: list[dict] = []
         records = reproduce("relaxations", out=tmp_path, quick=True, report=lambda record, *_: again.append(record))
         assert not again
-        assert {record["setting"]["curve"] for record in records} == {"balancing", "eigen", "eigen-kmeans"}
+        assert {record["setting"]["curve"] for record in records} == {
+            "balancing, all steps",
+            "balancing",
+            "eigen",
+            "eigen-kmeans",
+        }
 
     def test_cut_off_line_is_made_again(self, tmp_path):
         task = Task(digits(), 0, "authors")
@@ -347,20 +383,6 @@ class TestRunner:
         assert len(places) == len(records) == 16 + 16 + 11
         assert len(made) == len(set(made)) == len(records) - 1
         assert told[-1] == (42, 42)
-
-    def test_search_keeps_the_best_of_each_grid(self, tmp_path, monkeypatch):
-        def score(self, *_):
-            setting = self.setting
-            near = -abs(np.log2(setting.supervised_learning_rate) + 3) - abs(np.log2(setting.learning_rate) - 2)
-            return {"setting": setting.as_dict(), "seed": 0, "protocol": "authors", "validation": [near], "test": [0]}
-
-        monkeypatch.setattr(Task, "run", score)
-        log = Log(tmp_path / "trials.jsonl")
-        found = search(digits(learning_rate=0.01), log, seed=0, quick=False, tell=lambda _: None)
-        assert (found.supervised_learning_rate, found.learning_rate) == (2.0**-3, 2.0**2)
-        assert len(log.records) == 16 + 16
-        single = search(digits(dataset="magic"), log, seed=0, quick=True, tell=lambda _: None)
-        assert single.filter_penalty in (2.0**-10, 1.0, 2.0**10)
 
     def test_wrong_names(self, tmp_path):
         with pytest.raises(InvalidInputError, match="accuracy-vs-labels"):

@@ -75,6 +75,15 @@ def test_sensitivity_has_an_axis_for_each_hyperparameter(tmp_path):
     assert text.count("<!-- value -->") == 2
 
 
+def test_headline_tells_the_protocol_and_the_trials(tmp_path):
+    path = tmp_path / "a.svg"
+    rows = [record(), record(seed=1), record(x=100)]
+    draw_figure(EXPERIMENTS["accuracy-vs-labels"], rows, path)
+    assert "authors' protocol: mean and deviation of 1 to 2 trials each" in path.read_text()
+    draw_figure(EXPERIMENTS["accuracy-vs-labels"], [row | {"protocol": "honest"} for row in rows[:2]], path)
+    assert "honest protocol: mean and deviation of 2 trials each" in path.read_text()
+
+
 def test_nothing_to_draw(tmp_path):
     with pytest.raises(InvalidInputError, match="no trial"):
         draw_figure(EXPERIMENTS["labelers"], [], tmp_path / "none.svg")
@@ -92,5 +101,5 @@ def test_mosaic_puts_images_where_their_points_are():
 
 def test_maps_are_drawn(tmp_path, monkeypatch):
     monkeypatch.setattr("xsdc.experiments.maps.MOST", 150)
-    draw_maps(digits(), tmp_path / "maps.png")
+    draw_maps([digits(), digits(curve="XSDC, {4, 9} known", constraints="specific")], tmp_path / "maps.png")
     assert (tmp_path / "maps.png").stat().st_size > 20_000

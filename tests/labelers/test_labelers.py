@@ -203,6 +203,16 @@ class TestDeepClustering:
         other.look(view(shuffled, iteration=5))
         assert not torch.equal(labeler.state_dict()["codes"], other.state_dict()["codes"])
 
+    def test_directions_of_whitened_components_count(self):
+        angles = torch.arange(3).repeat(20) * 2 * torch.pi / 3
+        radii = torch.tensor([0.1, 0.3, 1.0, 3.0]).repeat_interleave(3).repeat(5)  # the same on each ray
+        rays = radii[:, None] * torch.stack([angles.cos(), angles.sin()], 1)
+        stretched = rays * torch.tensor([1.0, 0.25])
+        labeler = DeepClustering()
+        for Phi in (rays, stretched):
+            labeler.look(view(Phi))
+            assert torch.equal(labeler.label(pose(Phi)), (angles[:, None] == angles).float())
+
     def test_must_look_before_it_labels(self):
         with pytest.raises(InvalidInputError, match="must look"):
             DeepClustering().label(pose(gaussian(20, 4)))

@@ -75,7 +75,7 @@ def reproduce(
     if quick:
         _refuse("--quick is one trial on the digits", dataset=dataset, trials=trials)
     if tune:
-        _refuse("--tune makes one trial after the other", jobs=jobs > 1)
+        _refuse("--tune makes one trial after the other, and --plot makes none", jobs=jobs > 1, plot=plot)
     asked: dict[str, Any] = {"datasets": dataset, "labels": labels, "trials": trials, "seed": seed}
     asked |= {"quick": quick, "protocol": protocol.value}
     try:
@@ -90,7 +90,7 @@ def reproduce(
     if plot:
         from xsdc.experiments.figures import draw_figure  # noqa: PLC0415
 
-        path = out / f"{name}{'-quick' if quick else ''}.svg"
+        path = out / f"{name}{'-honest' if protocol == Protocol.honest else ''}{'-quick' if quick else ''}.svg"
         draw_figure(experiment, records, path)
         ERR.print(f"Figure: {path}")
 
@@ -125,14 +125,16 @@ def _told(record: dict[str, Any], done: int, total: int) -> None:
 
 
 def _tuned(experiment: Any, out: Path, **asked: Any) -> list[dict[str, Any]]:
-    from xsdc.experiments.runner import list_tasks, tuned  # noqa: PLC0415
+    from xsdc.experiments.runner import Log, list_tasks  # noqa: PLC0415
+    from xsdc.experiments.search import tuned  # noqa: PLC0415
 
     if asked["protocol"] != "authors":
         raise InvalidInputError("--tune is part of the authors' protocol; the honest one has nothing to tune.")
-    tasks = list_tasks(experiment, **asked)
+    if experiment.name == "sensitivity":
+        raise InvalidInputError("sensitivity varies what --tune would settle; leave out --tune.")
     return tuned(
-        tasks,
-        out=out,
+        list_tasks(experiment, **asked),
+        log=Log(out / "trials.jsonl"),
         quick=asked["quick"],
         tell=lambda line: ERR.print(escape(line)),
         report=_told,
@@ -156,8 +158,7 @@ def _show(records: list[dict[str, Any]]) -> None:
 def _draw_maps(experiment: Any, out: Path, *, quick: bool, seed: int) -> None:
     from xsdc.experiments.maps import draw_maps  # noqa: PLC0415
 
-    (setting,) = experiment.expand()
     out.mkdir(parents=True, exist_ok=True)
     path = out / f"feature-maps{'-quick' if quick else ''}.png"
-    draw_maps(setting.quick() if quick else setting, path, seed=seed)
+    draw_maps([setting.quick() if quick else setting for setting in experiment.expand()], path, seed=seed)
     OUT.print(f"Figure: {path}")

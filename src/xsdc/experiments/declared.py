@@ -66,6 +66,16 @@ def _accuracy(dataset: str, count: int) -> Settings:
     return [_xsdc(dataset, count)]
 
 
+def _starts(dataset: str, count: int) -> Settings:
+    whole = _xsdc(dataset, count, curve="supervised initialisation")
+    return [replace(whole, iterations=whole.burn_in, evaluate_every=whole.burn_in)]
+
+
+def _maps(dataset: str, count: int) -> Settings:
+    known = _xsdc(dataset, count, curve="XSDC, {4, 9} known", experiment="constraints", constraints="specific")
+    return [_xsdc(dataset, count), known]
+
+
 def _fixed(dataset: str, count: int) -> Settings:
     similarities = ("linear", "inverse-correlation", "rbf")
     fixed = [
@@ -85,6 +95,7 @@ def _augmentation(dataset: str, count: int) -> Settings:
     return [
         _xsdc(dataset, count, curve="without copies"),
         _xsdc(dataset, count, curve="with copies", experiment="augmentation"),
+        _xsdc(dataset, count, curve="pseudo-labels", experiment="pseudo-labels"),
     ]
 
 
@@ -131,7 +142,8 @@ EXPERIMENTS = {
     experiment.name: experiment
     for experiment in (
         Experiment("accuracy-vs-labels", "initialisations and XSDC by number of labels", DATASETS, LABELS, _accuracy),
-        Experiment("feature-maps", "t-SNE of features at four stages of training", MNIST, (50,), _accuracy, trials=1),
+        Experiment("starts", "the start with lambda chosen before and after it", DATASETS, LABELS[1:], _starts),
+        Experiment("feature-maps", "t-SNE of features at four stages of training", MNIST, (50,), _maps, trials=1),
         Experiment("fixed-representations", "seeded k-means with three similarities", DATASETS, LABELS, _fixed),
         Experiment("labelers", "balancing, pseudo-labels and deep clustering", DATASETS, LABELS, _labelers),
         Experiment("augmentation", "changed copies tied by must-links", MNIST, LABELS, _augmentation),

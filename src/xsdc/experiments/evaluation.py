@@ -6,6 +6,7 @@ Without labels, the test points themselves are balanced and clustered, and clust
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,13 @@ from xsdc.experiments.splits import Part, Splits
 from xsdc.networks import Network, normalize_features
 
 Floats = npt.NDArray[np.float64]
+
+
+class Scores(NamedTuple):
+    """Accuracy on the validation set and on the test set."""
+
+    validation: float
+    test: float
 
 
 @dataclass
@@ -46,7 +54,7 @@ class Evaluation:
     def __call__(self, network: Network, lam: float) -> float:
         """Score by the validation set; by the test set where there are no labels, as the authors do."""
         if len(self.splits.labeled):
-            held, tested = self._classify(network, lam)
+            held, tested = self.classify(network, lam)
             self.validation.append(held)
         else:
             tested = self._cluster(network, lam)
@@ -85,7 +93,8 @@ class Evaluation:
         found[torch.from_numpy(splits.labeled)] = codes
         return decompose(Phi), found, norm
 
-    def _classify(self, network: Network, lam: float) -> tuple[float, float]:
+    def classify(self, network: Network, lam: float) -> Scores:
+        """Score a classifier fitted to all training points, those without a label as their nearest labeled ones."""
         spectrum, codes, norm = self._spread(network, labeled_only=False)
         W, b = spectrum.ridge(one_hot(codes, n_classes=self.splits.n_classes), [lam])
         scores = []
@@ -93,7 +102,7 @@ class Evaluation:
             Phi = _features(network, part, norm)
             found = (Phi @ W[0].to(Phi) + b[0].to(Phi)).argmax(1).numpy()
             scores.append(float((found == part.y).mean()))
-        return scores[0], scores[1]
+        return Scores(*scores)
 
     def _cluster(self, network: Network, lam: float) -> float:
         k = self.splits.n_classes

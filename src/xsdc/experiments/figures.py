@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -56,12 +56,18 @@ def draw_figure(experiment: Experiment, records: list[Record], path: Path) -> No
     axes[0][0].set_ylabel("test accuracy")
     if gaps:
         _draw_gaps(axes[0][-1], records)
-    counts = {len({record["seed"] for record in shown}) for shown in panels.values()}
-    figure.suptitle(
-        f"{experiment.name}: mean and deviation of {'/'.join(map(str, sorted(counts)))} trial(s)", fontsize=9
-    )
+    figure.suptitle(_headline(experiment.name, records), fontsize=9)
     figure.savefig(path)
     plt.close(figure)
+
+
+def _headline(name: str, records: list[Record]) -> str:
+    """Say what is drawn, by which protocol, and from how many trials."""
+    counts = Counter((r["setting"]["dataset"], r["setting"]["curve"], r["setting"]["x"]) for r in records).values()
+    fewest, most = min(counts), max(counts)
+    trials = f"{fewest} to {most} trials each" if fewest < most else f"{most} trial{'s' if most > 1 else ''} each"
+    protocol = "the honest protocol" if records[0]["protocol"] == "honest" else "the authors' protocol"
+    return f"{name}, {protocol}: mean and deviation of {trials}"
 
 
 def curves(records: list[Record]) -> dict[str, Points]:

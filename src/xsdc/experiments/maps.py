@@ -1,7 +1,8 @@
-"""The paper's Figure 4: t-SNE of unlabeled points by their pixels and by their features at three stages of training."""
+"""t-SNE of unlabeled points by their pixels and by their features at stages of training, as in the paper's figures."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from xsdc.training import Callback, Trainer
 
 MOST = 4096
 GRID = 40  # squares on a side, each of which shows one image
-STAGES = ("pixels", "random initialisation", "supervised initialisation", "XSDC")
+STAGES = ("pixels", "random initialisation", "supervised initialisation")
 Floats = npt.NDArray[np.float32]
 
 
@@ -43,21 +44,27 @@ class Stages(Callback):
         return trainer.network.features(trainer.data[self.points]).to("cpu", torch.float32).numpy()
 
 
-def draw_maps(setting: Setting, path: Path, *, seed: int = 0) -> None:
-    """Train as the setting says, and draw the four maps with images in them, coloured by their true class."""
-    splits = make_splits(setting, seed=seed)
+def draw_maps(settings: Sequence[Setting], path: Path, *, seed: int = 0) -> None:
+    """Train as each setting says, and draw the maps with images in them, coloured by their true class.
+
+    The settings are of the same data and labels; pixels and starts are shown once, as the first one has them.
+    """
+    splits = make_splits(settings[0], seed=seed)
     free = np.setdiff1d(np.arange(len(splits.train.y)), splits.labeled)
     points = np.sort(np.random.default_rng(seed).permutation(free)[:MOST])
-    stages = Stages(points, setting.burn_in)
-    trainer, _ = make_trainer(setting, splits, seed=seed, callbacks=(stages,))
-    trainer.run()  # the best state by validation is put back
-    if trainer.interrupted:
-        raise KeyboardInterrupt
     part = splits.train.taken(points)
-    features = {STAGES[0]: part.X.flatten(1).numpy(), **stages.features, STAGES[3]: stages.of(trainer)}
+    features: dict[str, Floats] = {STAGES[0]: part.X.flatten(1).numpy()}
+    for setting in settings:
+        stages = Stages(points, setting.burn_in)
+        trainer, _ = make_trainer(setting, splits, seed=seed, callbacks=(stages,))
+        trainer.run()  # the best state by validation is put back
+        if trainer.interrupted:
+            raise KeyboardInterrupt
+        features = {**stages.features, **features, setting.curve: stages.of(trainer)}
+    names = [*STAGES, *(setting.curve for setting in settings)]
     plt = pyplot()
-    figure, axes = plt.subplots(1, len(STAGES), figsize=(16, 4.3), layout="constrained")
-    for axis, name in zip(axes, STAGES, strict=True):
+    figure, axes = plt.subplots(1, len(names), figsize=(4 * len(names), 4.3), layout="constrained")
+    for axis, name in zip(axes, names, strict=True):
         Z = TSNE(init="pca", random_state=0).fit_transform(features[name])
         axis.imshow(mosaic(Z, part.X[:, 0].numpy(), part.y, plt.get_cmap("tab10")), interpolation="nearest")
         axis.set_title(name)

@@ -13,7 +13,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -23,14 +23,11 @@ import torch
 from xsdc.errors import InvalidInputError
 from xsdc.experiments.declared import EXPERIMENTS, Experiment
 from xsdc.experiments.setting import Setting
-from xsdc.experiments.splits import NETWORKS
 from xsdc.experiments.trial import check_protocol, run_trial
 from xsdc.training import Callback
 
 Record = dict[str, Any]
 Report = Callable[[Record, int, int], object]
-RATES = tuple(2.0**i for i in range(-10, 6))
-PENALTIES = tuple(2.0**i for i in range(-10, 11))
 UNFINISHED = "unfinished"
 QUICK_CURVE = 3  # settings of a curve that a quick run makes
 
@@ -197,68 +194,6 @@ def list_tasks(
         settings = experiment.expand(datasets=datasets, labels=labels)
     count = experiment.trials if trials is None else trials
     return [Task(setting, seed + t, protocol) for t in range(count) for setting in settings]
-
-
-def tuned(
-    tasks: Sequence[Task],
-    *,
-    out: Path,
-    quick: bool,
-    tell: Callable[[str], object],
-    report: Report,
-    callbacks: tuple[Callback, ...] = (),
-) -> list[Record]:
-    """Search the hyperparameters of each setting with its first seed, then make all trials with what was found."""
-    log = Log(out / "trials.jsonl")
-    found: dict[Setting, Setting] = {}
-    records: list[Record] = []
-    for done, task in enumerate(tasks, 1):
-        if task.setting not in found:
-            found[task.setting] = search(task.setting, log, seed=task.seed, quick=quick, tell=tell, callbacks=callbacks)
-        best = replace(task, setting=found[task.setting])
-        record = log.of(best)
-        if record is None:
-            record = best.run(log.states(best), callbacks)
-            log.add(best, record)
-        report(record, done, len(tasks))
-        records.append(record)
-    return records
-
-
-def search(
-    setting: Setting,
-    log: Log,
-    *,
-    seed: int,
-    quick: bool,
-    tell: Callable[[str], object],
-    callbacks: tuple[Callback, ...] = (),
-) -> Setting:
-    """Find hyperparameters as Appendix D.1 does: one after the other on a grid, by the validation accuracy of one seed.
-
-    lambda is chosen on the validation set inside each trial. Without labels the test set is what there is, as in the
-    paper; such values are optimistic.
-    """
-    grids: dict[str, tuple[float, ...]] = {"learning_rate": RATES}
-    if setting.n_labeled:
-        grids = {"supervised_learning_rate": RATES, **grids}
-    else:
-        grids["ridge"] = tuple(2.0**i for i in range(-40, 1))
-    if NETWORKS[setting.dataset] == "kn":  # filters of the other networks lie on the sphere
-        setting = replace(setting, filter_penalty=2.0**-4)
-        grids["filter_penalty"] = PENALTIES
-    for name, grid in grids.items():
-        scores = {}
-        for value in grid[:: len(grid) // 2] if quick else grid:
-            task = Task(setting.with_value(name, value), seed, "authors")
-            record = log.of(task)
-            if record is None:
-                record = task.run(log.states(task), callbacks)
-                log.add(task, record)
-            scores[value] = max(record["validation"] or record["test"])
-            tell(f"{name} = {value:g}: {scores[value]:.4f}")
-        setting = setting.with_value(name, max(scores, key=scores.__getitem__))
-    return setting
 
 
 def _made(tasks: list[Task], log: Log, jobs: int, callbacks: tuple[Callback, ...]) -> Iterator[tuple[Task, Record]]:

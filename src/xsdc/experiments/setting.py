@@ -95,15 +95,9 @@ class Setting:
 
     def quick(self) -> Setting:
         """The same on the digits that come with scikit-learn, in a few seconds."""
-        few = 50 if self.n_labeled else 0
-        return replace(
-            self, dataset="digits", n_labeled=few, burn_in=min(self.burn_in, 4), iterations=12, evaluate_every=4
-        )
-
-    def with_value(self, name: str, value: float) -> Setting:
-        """Set one hyperparameter."""
-        changes: dict[str, Any] = {name: value}
-        return replace(self, **changes)
+        first = min(self.burn_in, 4)
+        steps = first + min(self.iterations - self.burn_in, 8)
+        return replace(self, dataset="digits", burn_in=first, iterations=steps, evaluate_every=4)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""

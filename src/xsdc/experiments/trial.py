@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from sklearn.preprocessing import StandardScaler
 
 from xsdc import XSDC, __version__
 from xsdc.baselines import SeededKMeans
@@ -21,7 +22,7 @@ from xsdc.experiments.evaluation import Evaluation
 from xsdc.experiments.facts import WithRandomFacts
 from xsdc.experiments.setting import Setting
 from xsdc.experiments.splits import Splits, make_splits
-from xsdc.labelers import DeepClustering, Eigen, Labeler, resolve_labeler
+from xsdc.labelers import DeepClustering, Eigen, Labeler, PseudoLabels, resolve_labeler
 from xsdc.networks import Network, build_network
 from xsdc.training import Batches, Callback, Checkpoints, Plan, Trainer
 from xsdc.training.augmentation import resolve_augmentation
@@ -50,6 +51,32 @@ class Stopwatch:
     def load_state_dict(self, state: dict[str, float]) -> None:
         """Go on from the seconds before."""
         self._before = state["seconds"]
+
+
+class SupervisedStart(Callback):
+    """Scores the network after the steps on labeled points with a lambda chosen after them.
+
+    The evaluation at that step still has the lambda chosen before the first of them, by labeled points alone; all later
+    ones have one chosen by all points. So a part of what follows is the choice of lambda, and this is without it.
+    """
+
+    def __init__(self, evaluation: Evaluation, burn_in: int) -> None:
+        self.evaluation, self.burn_in = evaluation, burn_in
+        self.accuracy: float | None = None
+
+    def on_step(self, trainer: Trainer, record: dict[str, Any]) -> None:
+        """Score it when these steps are made."""
+        if record["iteration"] == self.burn_in:
+            lam = self.evaluation.choose_ridge(trainer.network, labeled_only=False)
+            self.accuracy = self.evaluation.classify(trainer.network, lam).test
+
+    def state_dict(self) -> dict[str, float | None]:
+        """The score, if it is made."""
+        return {"accuracy": self.accuracy}
+
+    def load_state_dict(self, state: dict[str, float | None]) -> None:
+        """Go on with the score made before."""
+        self.accuracy = state["accuracy"]
 
 
 def run_trial(
@@ -117,19 +144,22 @@ def _authors(
     callbacks: tuple[Callback, ...],
 ) -> dict[str, Any]:
     trainer, evaluation = make_trainer(setting, splits, seed=seed)
-    trainer.callbacks = (*_keepers(states, evaluation, watch), *callbacks)
+    supervised = bool(len(splits.labeled))
+    start = SupervisedStart(evaluation, setting.burn_in)
+    observers = (start, *_keepers(states, evaluation, start, watch), *callbacks)
+    trainer.callbacks = observers if supervised else observers[1:]
     trainer.run()
     if trainer.interrupted:
         raise KeyboardInterrupt
     total, every = setting.iterations, setting.evaluate_every
     iterations = [i for i in range(total + 1) if i % every == 0 or i == total][: len(evaluation.test)]
-    supervised = bool(len(splits.labeled))
     scores = evaluation.validation if supervised else evaluation.test
     best = int(np.argmax(scores))
     said = {
         "accuracy": evaluation.test[best],
         "random_initialization": evaluation.test[0],
         "supervised_initialization": None,
+        "supervised_initialization_new_ridge": start.accuracy,
         "chosen": "best of all evaluations on the validation set" if supervised else MARK,
         "best_iteration": iterations[best],
         "iterations": iterations,
@@ -205,6 +235,8 @@ def make_labeler(setting: Setting, splits: Splits, given: np.ndarray[Any, np.dty
         labeler = replace(labeler, n_groups=setting.n_groups, every=setting.every or labeler.every)
     if isinstance(labeler, Eigen):
         labeler = replace(labeler, weight=setting.weight)
+    if isinstance(labeler, PseudoLabels):
+        labeler = replace(labeler, lam=setting.ridge or labeler.lam)
     return WithRandomFacts(labeler, splits.train.y, given) if setting.constraints == "random" else labeler
 
 
@@ -226,7 +258,6 @@ def _honest(splits: Splits, *, seed: int, callbacks: tuple[Callback, ...]) -> di
         splits.n_classes,
         random_state=seed,
         progress=False,
-        validation=None,
         channels=_channels(splits.train.X),
         callbacks=callbacks,
     )
@@ -246,9 +277,11 @@ def _honest(splits: Splits, *, seed: int, callbacks: tuple[Callback, ...]) -> di
 
 
 def _fixed(setting: Setting, splits: Splits, seed: int) -> dict[str, Any]:
-    """Seeded k-means on the inputs as they are."""
+    """Seeded k-means on the inputs, each coordinate standardised."""
     similarity: Any = setting.method.removeprefix(KMEANS)
     X, test = (part.X.flatten(1).numpy().astype(np.float64) for part in (splits.train, splits.test))
+    scaler = StandardScaler().fit(X)
+    X, test = scaler.transform(X), scaler.transform(test)
     y = np.full(len(X), -1)
     y[splits.labeled] = splits.train.y[splits.labeled]
     model = SeededKMeans(splits.n_classes, similarity=similarity, random_state=seed)

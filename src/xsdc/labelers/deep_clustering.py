@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
+from sklearn.preprocessing import normalize
 from torch import Tensor
 
 from xsdc.errors import InvalidInputError
@@ -19,7 +20,9 @@ KEPT_VARIANCE = 0.95
 
 @dataclass
 class DeepClustering(Labeler):
-    """k-means after PCA with the fewest components that keep 95 % of the variance.
+    """k-means of whitened components, each point on the unit sphere, as Caron et al. (2018) have it.
+
+    The components are the fewest that keep 95 % of the variance, as in the paper.
 
     Unlabeled points are drawn uniformly over the clusters, so that large ones do not rule the batch. Known entries
     of M are kept.
@@ -44,8 +47,9 @@ class DeepClustering(Labeler):
             require_number(data.n_clusters, name="deep-clustering")
         Phi = data.features().cpu().numpy()
         groups = min(self.n_groups or data.n_clusters or 1, len(Phi))
-        reduced = Phi if np.ptp(Phi, axis=0).max() == 0 else PCA(KEPT_VARIANCE, svd_solver="full").fit_transform(Phi)
-        labels = KMeans(groups, n_init=10, random_state=draw_seed(data.generator)).fit(reduced).labels_
+        if np.ptp(Phi, axis=0).max() > 0:
+            Phi = normalize(PCA(KEPT_VARIANCE, whiten=True, svd_solver="full").fit_transform(Phi))
+        labels = KMeans(groups, n_init=10, random_state=draw_seed(data.generator)).fit(Phi).labels_
         self._codes = torch.from_numpy(labels.astype(np.int64))
 
     def label(self, batch: BatchProblem) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from xsdc.errors import InvalidInputError
+from xsdc.errors import DivergedError, InvalidInputError
 from xsdc.networks.images import as_images
 from xsdc.networks.rows import Rows
 from xsdc.validation import as_count, as_features
@@ -130,6 +130,11 @@ def normalize_features(Phi: Tensor, *, norm: Tensor | float | None = None) -> tu
         Normalised features; gradients flow through the mean norm as well.
     norm : Tensor ()
         The number divided by.
+
+    Raises
+    ------
+    DivergedError
+        Where features say nothing: not finite, or each vector constant.
     """
     if Phi.ndim != 2:
         raise InvalidInputError(f"Phi must be a matrix (n, D); it has shape {tuple(Phi.shape)}.")
@@ -138,9 +143,11 @@ def normalize_features(Phi: Tensor, *, norm: Tensor | float | None = None) -> tu
         divisor = torch.linalg.vector_norm(centred, dim=1).mean()
     else:
         divisor = torch.as_tensor(norm, dtype=Phi.dtype, device=Phi.device)
+    if not bool(centred.detach().isfinite().all() & divisor.detach().isfinite()):
+        raise DivergedError("The features are not finite. Lower the learning rate, or check the input and the network.")
     if not float(divisor.detach()) > 0:
-        raise InvalidInputError(
-            f"Features are divided by their mean norm, which must be above zero; it is {float(divisor.detach())}."
-            " Every feature vector is constant over its coordinates: check the input or the network."
+        raise DivergedError(
+            "Every feature vector is constant over its coordinates. Lower the learning rate, or check the input and the"
+            " network."
         )
     return centred / divisor, divisor

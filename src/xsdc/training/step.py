@@ -13,7 +13,6 @@ from xsdc.core.constraints import Constraints
 from xsdc.core.objective import decompose, trace_objective
 from xsdc.core.operators import LabelEquivalence
 from xsdc.core.sizes import ClassSizes
-from xsdc.errors import DivergedError
 from xsdc.labelers import BatchProblem, Labeler
 from xsdc.networks import Network, normalize_features
 from xsdc.networks.rows import Rows
@@ -46,20 +45,11 @@ def batch_features(
         if memory is not None:
             memory.take(batch.unlabeled, features[-1])
         features[-1] = _with_remembered(features[-1], batch)
-    for Phi in features:
-        _require_meaning(Phi.detach())
     return torch.cat([normalize_features(Phi)[0] for Phi in features])
 
 
 def _rows(data: Tensor | Rows, points: Tensor, rows: Tensor) -> Tensor:
     return data[points[rows]]
-
-
-def _require_meaning(Phi: Tensor) -> None:
-    if not bool(Phi.isfinite().all()):
-        raise DivergedError("The features are not finite. Lower the learning rate, or check the network.")
-    if not float((Phi - Phi.mean(1, keepdim=True)).norm()) > 0:
-        raise DivergedError("Every feature vector is constant. Lower the learning rate, or check the network.")
 
 
 def _with_remembered(Phi: Tensor, batch: Batch) -> Tensor:
