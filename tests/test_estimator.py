@@ -18,6 +18,7 @@ from torch import nn
 
 from tests.problems import blobs
 from xsdc import XSDC
+from xsdc.core.rounding import nearest_labels
 from xsdc.errors import ContradictionError, InfeasibleError, InvalidInputError
 from xsdc.labelers import LABELERS, Labeler, PseudoLabels
 from xsdc.model_selection import LabeledKFold, LabeledScorer
@@ -318,6 +319,28 @@ class TestPrediction:
         with pytest.raises(InvalidInputError, match="no labeled row"):
             model.score(X, np.full(90, -1))
 
+    def test_score_compares_whole_words_and_numbers(self):
+        X, y = groups()
+        words = np.array(["ant", "antelope", "bee"])
+        model = XSDC(max_iter=2, random_state=0).fit(X, words[y])
+        long = X[y == 1]
+        assert set(model.predict(long)) == {"antelope"}
+        assert model.score(long, np.array(["ant"] * len(long))) == 0
+        large = XSDC(max_iter=2, random_state=0).fit(X, y + 254)
+        assert large.score(X, (y + 254).astype(np.uint8)) < 0.7  # 256 is 0 there
+
+    def test_score_takes_labels_as_fit_does(self):
+        X, y = groups()
+        named, unnamed = (XSDC(3, max_iter=2, random_state=0).fit(X, given) for given in (y, None))
+        written = [*y[:-1].tolist(), None]
+        for model in (named, unnamed):
+            assert model.score(X, written) > 0.95
+            with pytest.warns(Warning, match="column-vector"):
+                assert model.score(X, y[:, None]) > 0.95
+        weight = np.where(y == 0, 1.0, 0.0)
+        wrong = np.where(y == 0, y, 2 - y)
+        assert named.score(X, wrong, sample_weight=weight) > 0.95 > named.score(X, wrong)
+
     def test_wrong_shapes_at_predict(self):
         X, y = groups()
         model = XSDC(random_state=0).fit(X, few(y))
@@ -399,6 +422,19 @@ class TestBadInput:
         with pytest.raises(ValueError, match=message):
             XSDC().fit(groups()[0], **facts)
 
+    @pytest.mark.parametrize("nothing", [-1, None, np.nan])
+    def test_no_class_is_called_unknown(self, nothing):
+        X, y = groups()
+        with pytest.raises(InvalidInputError, match="point 5 are"):
+            XSDC(random_state=0).fit(X, few(y), allowed_labels={5: [nothing, 0]})
+        with pytest.raises(InvalidInputError, match="classes must name"):
+            XSDC(random_state=0).partial_fit(X, few(y), classes=[0, nothing])
+
+    def test_a_single_class_beside_unknown_labels_is_told(self):
+        X, y = groups()
+        with pytest.warns(UserWarning, match="Every label given is 1, so there will be one class"):
+            XSDC(max_iter=1, random_state=0).fit(X, np.where(y == 0, 1, -1))
+
     def test_sample_weights_are_refused(self):
         X, y = groups()
         with pytest.raises(TypeError, match="sample_weight"):
@@ -459,6 +495,48 @@ class TestEdges:
             model = XSDC(dtype=dtype, random_state=0).fit(X, few(y))
             assert model.transform(X).dtype == expected
             assert (model.labels_ == y).mean() > 0.95
+
+    def test_bfloat16(self):
+        X, _ = groups()
+        images = torch.rand(40, 1, 8, 8)
+        for data in (torch.from_numpy(X), images):
+            coarse = data.to(torch.bfloat16)
+            one, other = (XSDC(2, max_iter=2, random_state=0).fit(each) for each in (coarse, coarse.float()))
+            assert np.array_equal(one.labels_, other.labels_)
+
+    def test_names_after_small_integers(self):
+        X, y = groups()
+        given = np.where(few(y) == 2, -1, few(y)).astype(np.int16)
+        model = XSDC(4, max_iter=1, random_state=0).fit(X, np.where(given == 1, 32767, given).astype(np.int16))
+        assert model.classes_.tolist() == [0, 32767, 32768, 32769]
+
+    def test_divergence_puts_the_first_features_back(self):
+        X, _ = groups()
+        with pytest.warns(Warning, match="bad end"):
+            model = XSDC(3, max_iter=20, learning_rate=1e8, random_state=0).fit(X)
+        assert model.history_["best_iteration"] == 0
+
+    def test_validation_does_not_depend_on_the_order_of_rows(self, monkeypatch):
+        monkeypatch.setattr("xsdc.fitting.train.SCORED", 60)
+        monkeypatch.setattr("xsdc.fitting.train.SAMPLE", 10)
+        seen = []
+
+        def watched(Phi, seeds, codes):
+            seen.append(np.bincount(codes, minlength=3))
+            return nearest_labels(Phi, seeds, codes)
+
+        monkeypatch.setattr("xsdc.fitting.train.nearest_labels", watched)
+        X, y = groups(300)
+        order = np.argsort(y, kind="stable")  # the first 60 are of one class
+        model = XSDC(max_iter=1, supervised_iter=1, validation=(X[:60], y[:60]), random_state=0)
+        model.fit(X[order], y[order])
+        assert min(map(min, seen)) > 10
+
+    def test_held_out_labels_for_calibration_are_bounded(self, monkeypatch):
+        monkeypatch.setattr("xsdc.fitting.calibration.MOST_POINTS", 60)
+        X, y = groups(300)
+        model = XSDC(max_iter=1, validation=0.5, random_state=0).fit(X, y)
+        assert len(model.checked_.points) == 60
 
 
 class TestOptions:
@@ -626,6 +704,19 @@ class TestNetworks:
         torch.testing.assert_close(module[0].weight, before)
         assert not torch.equal(model.network_.module[0].weight, before)
 
+    def test_chance_within_a_module_is_ours(self):
+        X, _ = groups()
+        module = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Dropout(0.5), nn.Linear(16, 4))
+        features = []
+        for seed in (1, 2):
+            torch.manual_seed(seed)
+            before = torch.get_rng_state()
+            features.append(XSDC(3, network=module, max_iter=5, random_state=0).fit(X).transform(X))
+            assert torch.equal(torch.get_rng_state(), before)
+        assert np.array_equal(*features)
+        other = XSDC(3, network=module, max_iter=5, random_state=1).fit(X).transform(X)
+        assert not np.allclose(features[0], other)
+
     def test_fixed_features_are_not_trained(self):
         X, y = groups()
         model = XSDC(network=StandardScaler(), random_state=0).fit(X, few(y))
@@ -712,6 +803,22 @@ class TestFiles:
         loaded = XSDC.load(tmp_path / "m.xsdc", network=nn.Linear(6, 8))
         np.testing.assert_allclose(loaded.transform(X), model.transform(X))
 
+    def test_a_missing_module_is_told_of_the_file_and_the_parameter(self, tmp_path):
+        X, _ = groups()
+        path = tmp_path / "model.xsdc"
+        XSDC(3, network=nn.Linear(6, 4), max_iter=1, random_state=0).fit(X).save(path)
+        with pytest.raises(InvalidInputError, match=r"model\.xsdc holds .* as network="):
+            XSDC.load(path)
+
+    def test_options_that_were_lost_are_told_at_the_next_fit(self, tmp_path):
+        X, _ = groups()
+        path = tmp_path / "model.xsdc"
+        XSDC(3, labeler=PseudoLabels(every=3), cluster_size=np.full((3, 2), (0.2, 0.5)), max_iter=1).fit(X).save(path)
+        loaded = XSDC.load(path)
+        loaded.set_params(cluster_size=np.full((3, 2), (0.2, 0.5)))
+        with pytest.warns(UserWarning, match="could not hold labeler; "):
+            loaded.fit(X)
+
     def test_files_that_are_no_models(self, tmp_path):
         with pytest.raises(InvalidInputError, match="There is no file"):
             XSDC.load(tmp_path / "none.xsdc")
@@ -779,6 +886,23 @@ class TestEquivalence:
         same = y[points][:, None] == y[points]
         assert ((M >= 0) & (M <= 1)).all()
         assert M[same].mean() > M[~same].mean() + 0.3
+
+    def test_a_mask_is_no_list_of_positions(self):
+        X, _ = groups()
+        model = XSDC(3, max_iter=1, random_state=0).fit(X)
+        with pytest.raises(InvalidInputError, match="flatnonzero"):
+            model.equivalence(np.arange(len(X)) < 5)
+
+    def test_another_number_changes_m_and_the_stream(self):
+        X, _ = groups()
+        model = XSDC(max_iter=2, random_state=0).fit(X)
+        model.relabel(2)
+        two = model.equivalence(np.arange(len(X)))
+        model.relabel(6)
+        six = model.equivalence(np.arange(len(X)))
+        assert two.sum() > 2 * six.sum()
+        model.partial_fit(X[:50] + 0.01)
+        assert model.n_clusters_ == 6
 
     def test_wrong_points(self):
         X, _ = groups(20, 2)

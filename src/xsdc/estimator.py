@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from inspect import signature
 from typing import Any, Literal
 
@@ -21,7 +22,6 @@ from sklearn.base import (
     ClusterMixin,
     TransformerMixin,
 )
-from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor
@@ -274,6 +274,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         -------
         self
         """
+        self._warn_of_lost()
         settings = self._settings()
         if checkpoints is not None:
             keeper = Checkpoints(checkpoints, resume=resume, about=self._shown())
@@ -454,16 +455,18 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         After a fit without labels clusters have no names: they are matched to the classes one to one first.
         """
         predicted = self.predict(X)
-        known = ~checks.is_unknown(checks.as_labels(y, n=len(predicted)))
+        truth = checks.as_labels(y, n=len(predicted))
+        known = ~checks.is_unknown(truth)
         if not known.any():
             raise InvalidInputError("There is no labeled row to score.")
-        truth, predicted = np.asarray(y)[known], predicted[known]
+        truth, predicted = truth[known], predicted[known]
         if not self._named:
             if sample_weight is not None:
                 raise InvalidInputError("sample_weight is not supported where clusters are matched to classes.")
-            return agreement(predicted, truth).accuracy
+            return agreement(predicted, np.unique(truth, return_inverse=True)[1]).accuracy
         weight = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return float(accuracy_score(truth, predicted.astype(truth.dtype), sample_weight=weight))
+        right = predicted.astype(object) == truth.astype(object)  # a common type might cut words or wrap numbers
+        return float(np.average(right, weights=weight))
 
     def equivalence(self, points: Any) -> Array:
         """Estimate M among some points of the data: how much each is with each other, from 0 to 1.
@@ -477,6 +480,8 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             Positions, two or more; a matrix (m, m) is formed.
         """
         fitted = self._in_memory("equivalence")
+        if np.asarray(points).dtype == bool:
+            raise InvalidInputError("points must hold positions; those of a mask are np.flatnonzero(mask).")
         chosen = checks.as_codes(points, n=len(points), name="points").numpy()
         if len(chosen) < 2 or chosen.max() >= len(self.labels_):
             raise InvalidInputError(f"points must hold two or more positions from 0 to {len(self.labels_) - 1}.")
@@ -485,7 +490,8 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
     def relabel(self, n_clusters: int) -> XSDC:
         """Label the data anew with another number of clusters, on the features as they were learned.
 
-        Only after a fit without labels, and in the process that fitted: the features of the data are not saved.
+        Only after a fit without labels, and in the process that fitted: the features of the data are not saved. A
+        further `fit` or `partial_fit` has the number that the option ``n_clusters`` says.
         """
         fitted = self._in_memory("relabel")
         knowledge = fitted.outcome.knowledge
@@ -495,6 +501,8 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         choices = Choices()
         outcome = fitted.relabeled(number, choices=choices, rng=check_random_state(self._seed))
         self.history_ = {**self.history_, "choices": self.history_["choices"] + choices.made}
+        self._fitted = replace(fitted, outcome=outcome)
+        self._stream = replace(self._stream, way=outcome.way)
         self._take_outcome(outcome)
         return self
 
@@ -570,7 +578,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
     def _warn_of_lost(self) -> None:
         """Tell once of options that the file of this model could not hold, and that were not set again."""
         standard = {name: p.default for name, p in signature(type(self).__init__).parameters.items()}
-        lost = [name for name in getattr(self, "_lost", ()) if getattr(self, name) == standard[name]]
+        lost = [name for name in getattr(self, "_lost", ()) if getattr(self, name) is standard[name]]
         self._lost = ()
         if lost:
             warnings.warn(
@@ -582,10 +590,13 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
 
     def _shown(self) -> str:
         """Options that tell one fit from another, as text."""
-        options = plain_items(self.get_params(deep=False))
-        return json.dumps(
-            {name: options[name] for name in sorted(options.keys() - {"progress", "callbacks"})}, default=str
-        )
+        given = self.get_params(deep=False)
+        plain = plain_items(given)
+        told = {
+            name: plain[name] if name in plain else tell_apart(given[name])
+            for name in sorted(given.keys() - {"progress", "callbacks", "network"} | (plain.keys() & {"network"}))
+        }
+        return json.dumps(told, default=str)
 
     def _settings(self) -> Settings:
         options = {
@@ -597,6 +608,8 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
 
     def _read(self, X: Any, *, reset: bool) -> Any:
         """Check the data; images are checked by the network, rows of a source when they are read."""
+        if isinstance(X, Tensor) and X.dtype == torch.bfloat16:  # which NumPy does not have
+            X = X.float()
         source = as_source(X)
         if source is not None and source.ndim == 2:
             self._read(source.take(np.arange(min(2, len(source)))), reset=reset)
@@ -674,6 +687,22 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         self.n_violated_links_ = outcome.violated
         self.checked_ = outcome.checked
         self._classifier: Classifier = outcome.classifier
+
+
+def tell_apart(value: Any) -> Any:
+    """Tell an option that is no plain data from another: arrays by what they hold, objects by what they are called."""
+    if isinstance(value, tuple | list):
+        return [tell_apart(each) for each in value]
+    if isinstance(value, Tensor):
+        value = value.detach().cpu().numpy()
+    if hasattr(value, "__array__"):
+        array = np.asarray(value)
+        held = repr(array.tolist()).encode() if array.dtype == object else np.ascontiguousarray(array).tobytes()
+        return f"{array.dtype} {array.shape} {hashlib.sha256(held).hexdigest()}"
+    if is_dataclass(value):
+        return repr(value)
+    named = value if hasattr(value, "__qualname__") else type(value)
+    return f"{named.__module__}.{named.__qualname__}"
 
 
 def copy_module(spec: NetworkSpec) -> NetworkSpec:

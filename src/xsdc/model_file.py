@@ -95,7 +95,7 @@ class ModelFile:
                     raise InvalidInputError(
                         f"{path} has format {description['format']!r}; this release reads format {FORMAT}."
                     )
-                loaded = load_network(extracted, module=network)
+                loaded = _load_network(extracted, network, path)
             W, b = (torch.from_numpy(arrays.pop(name)) for name in ("W", "b"))
             classifier = Classifier(W, b, **description["classifier"])
             params = {name: _as_given(value) for name, value in description["params"].items()}
@@ -104,6 +104,15 @@ class ModelFile:
             raise
         except (zipfile.BadZipFile, KeyError, TypeError, ValueError, EOFError, OSError) as error:
             raise InvalidInputError(f"{path} is not a model saved by xsdc, or it is damaged ({error}).") from error
+
+
+def _load_network(extracted: Path, network: object | None, path: str | os.PathLike[str]) -> Network:
+    """Load the network; what is wrong with it is told of the file and the parameter that the user knows."""
+    try:
+        return load_network(extracted, module=network)
+    except InvalidInputError as error:
+        told = str(error).replace(str(extracted), str(path)).replace("module=", "network=")
+        raise InvalidInputError(told) from error
 
 
 def plain_items(params: Mapping[str, Any]) -> dict[str, Any]:

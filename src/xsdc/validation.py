@@ -68,10 +68,11 @@ def is_unknown(y: object) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
         return np.asarray((labels == -1) | np.isnan(labels), dtype=bool)
     if labels.dtype.kind in "US":
         return np.zeros(len(labels), dtype=bool)
-    return np.array([_is_missing(x) for x in labels], dtype=bool)
+    return np.array([is_missing(x) for x in labels], dtype=bool)
 
 
-def _is_missing(x: object) -> bool:
+def is_missing(x: object) -> bool:
+    """Tell whether a label says that there is none: -1, None or NaN."""
     try:
         return x is None or bool(x != x) or (isinstance(x, int | float | np.number) and bool(x == -1))  # noqa: PLR0124
     except TypeError:  # pandas' NA is neither true nor false
@@ -95,9 +96,9 @@ def as_labels(y: object, *, n: int) -> np.ndarray[tuple[int, ...], np.dtype[Any]
             f"Input y contains infinity or a value too large for {labels.dtype!r}. Write -1, None or NaN where unknown."
         )
     if labels.dtype.kind == "O":
-        known = [x for x in labels if not _is_missing(x)]
+        known = [x for x in labels if not is_missing(x)]
         if all(isinstance(x, bool | int | float | np.number) for x in known) and known:
-            return np.array([-1 if _is_missing(x) else x for x in labels])
+            return np.array([-1 if is_missing(x) else x for x in labels])
     return labels
 
 

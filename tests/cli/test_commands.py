@@ -141,6 +141,17 @@ def test_nothing_is_replaced_unasked(xsdc, tmp_path, table):
     assert xsdc(*fit, "--force", "--seed", 5).code == 0
     assert json.loads((tmp_path / "run" / "config.json").read_text())["seed"] == 5
     assert (tmp_path / "run" / "mine.txt").read_text() == "mine"
+    files = {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
+    for wrong in (("--network", "lenet5"), ("--patience", 3)):
+        assert xsdc(*fit, "--force", *wrong).code == 2
+        assert {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()} == files
+
+
+def test_bounds_of_clusters_by_number(xsdc, tmp_path, table):
+    bounds = '{"0": [0.1, 0.5], "1": [0.1, 0.5], "2": [0.1, 0.5]}'
+    fit = ("fit", table, "--ignore", "kind", *ROLES[2:], "--n-clusters", 3, "--max-iter", 2, "--no-report", "-q")
+    ended = xsdc(*fit, "--cluster-size", bounds, "--out", "run")
+    assert ended.code == 0, ended.err
 
 
 def test_options_reach_the_estimator(xsdc, tmp_path, table):

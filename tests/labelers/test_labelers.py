@@ -231,6 +231,13 @@ class TestHard:
         rounded = Hard(max_steps=0).label(batch)
         assert (M.double() * A).sum() < (rounded.double() * A).sum()
 
+    def test_fewer_points_than_classes(self):
+        batch = pose(gaussian(4, 6), k=10, size=Fractions(0.0, 0.5), labels=np.array([9, -1, 9, 2]))
+        M = Hard().label(batch)
+        together = torch.eye(4)
+        together[0, 2] = together[2, 0] = 1
+        assert torch.equal(M, together)
+
     def test_finds_the_best_groups_of_few_points(self):
         X = gaussian(8, 3, seed=3)
         batch = pose(X, k=2, size=Fractions(0.5, 0.5))

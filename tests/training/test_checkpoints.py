@@ -6,6 +6,7 @@ import torch
 
 from xsdc import XSDC
 from xsdc.errors import InvalidInputError
+from xsdc.labelers import DeepClustering, Hard
 from xsdc.training import Callback
 
 X = np.random.default_rng(0).normal(size=(60, 4)) + np.repeat(np.eye(3, 4) * 5, 20, axis=0)
@@ -92,6 +93,16 @@ def test_state_of_another_fit_is_refused(tmp_path, change):
         options |= {"seed": {"random_state": 1}, "options": {"max_iter": 26}, "ridge": {"ridge": 0.01}}[change]
     with pytest.raises(InvalidInputError, match="another run"):
         XSDC(**options).fit(data, y, must_link=links, checkpoints=tmp_path, resume=True)
+
+
+def test_state_of_a_fit_with_other_data_in_its_options_is_refused(tmp_path):
+    options = {"validation": (X[::2], Y[::2]), "labeler": DeepClustering(every=7)}
+    interrupted(tmp_path, 12, **options)
+    options |= OPTIONS
+    for other in ({"validation": (X[1::2], Y[1::2])}, {"labeler": DeepClustering(every=8)}, {"labeler": Hard()}):
+        with pytest.raises(InvalidInputError, match="another run"):
+            XSDC(**(options | other)).fit(X, Y, checkpoints=tmp_path, resume=True)
+    XSDC(**options).fit(X, Y, checkpoints=tmp_path, resume=True)
 
 
 def test_a_new_fit_clears_the_folder_and_the_last_few_are_kept(tmp_path):

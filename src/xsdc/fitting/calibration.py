@@ -89,6 +89,8 @@ def calibrate(
         why, how = "too few labels to hide any: the classes found, each point left out of its own prediction", None
     else:
         if len(held_out) >= ENOUGH:
+            if len(held_out) > MOST_POINTS:
+                held_out = np.sort(rng.permutation(held_out)[:MOST_POINTS])
             folds, why, how = [held_out], f"{len(held_out)} labels held out of training", "held out of training"
         else:
             given = rng.permutation(given)[: MOST_POINTS // 2]

@@ -213,6 +213,8 @@ def _conclude(
     label = partial(end.label, landmarks=landmarks, rng=rng)
     found = _find(network, data, knowledge, label)
     kept = trainer.best_iteration if trainer.best_score is not None else trainer.iteration
+    if trainer.diverged and trainer.best_score is None:
+        kept = 0  # the first state was put back
     unguided = knowledge.n_clusters is not None and not (knowledge.constraints.classes >= 0).any()
     if kept and unguided and settings.max_iter == "auto":
         last_state = copy.deepcopy(network.state_dict())

@@ -111,6 +111,13 @@ def read_knowledge(
     code_of = {name: code for code, name in enumerate(named.tolist())}
     codes = np.full(n, -1, dtype=np.int64)
     codes[known] = [code_of[name] for name in labels[known].tolist()]
+    if n_clusters is None and len(named) == 1 and not known.all():
+        warnings.warn(
+            f"Every label given is {named[0]}, so there will be one class. -1 means that the label is unknown; if it is"
+            " a class of yours, call it otherwise, or give n_clusters.",
+            UserWarning,
+            stacklevel=3,
+        )
     k = _count_classes(n_clusters, len(named), n=n)
     names = named if k is None else extend_names(named, k)
     facts: dict[str, Any] = {
@@ -131,7 +138,7 @@ def extend_names(named: Names, k: int) -> Names:
     if not len(named):
         return np.arange(k)
     if named.dtype.kind in "iuf":
-        return np.concatenate([named, named.max() + 1 + np.arange(missing)])
+        return np.concatenate([named, named.max().item() + 1 + np.arange(missing)])
     taken, number = set(named.tolist()), 0
     fresh: list[str] = []
     while len(fresh) < missing:
@@ -171,7 +178,16 @@ def read_choices(allowed_labels: Mapping[int, Iterable[Any]] | None, *, n: int) 
     strange = [p for p in allowed_labels if isinstance(p, bool) or not isinstance(p, Integral) or not 0 <= p < n]
     if strange:
         raise InvalidInputError(f"allowed_labels names point {strange[0]!r}; the points are 0 to {n - 1}.")
-    return {int(p): [x.item() if isinstance(x, np.generic) else x for x in some] for p, some in allowed_labels.items()}
+    choices = {
+        int(p): [x.item() if isinstance(x, np.generic) else x for x in some] for p, some in allowed_labels.items()
+    }
+    nothing = [p for p, some in choices.items() if any(map(validation.is_missing, some))]
+    if nothing:
+        raise InvalidInputError(
+            f"allowed_labels must hold classes; those of point {nothing[0]} are {choices[nothing[0]]}, and -1, None and"
+            " NaN are none. A point that may have any class is left out."
+        )
+    return choices
 
 
 def _sorted_names(names: list[Any], labels: Names) -> Names:

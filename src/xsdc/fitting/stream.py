@@ -211,6 +211,8 @@ def read_chunk(
     allowed = read_choices(allowed_labels, n=n)
     named = [label for label in labels if label is not None] + [name for some in allowed.values() for name in some]
     announced = [] if classes is None else list(np.asarray(list(classes)).tolist())
+    if any(map(validation.is_missing, announced)):
+        raise InvalidInputError("classes must name classes; -1, None and NaN mean that a label is unknown.")
     return Kept(
         X=X,
         y=labels,

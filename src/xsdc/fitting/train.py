@@ -79,6 +79,11 @@ def make_trainer(
             f" {plan.rechoose_every} steps",
         )
 
+    labeled = np.flatnonzero(knowledge.codes >= 0)
+    if len(labeled) > SCORED:  # any of them: rows are often sorted by class
+        labeled = rng.permutation(labeled)[:SCORED]
+    scored = torch.from_numpy(labeled)
+
     def choose_ridge(network: Network) -> float:
         if not isinstance(settings.ridge, str):
             return settings.ridge
@@ -86,11 +91,10 @@ def make_trainer(
 
     def score(network: Network, _lam: float) -> float:
         assert held is not None  # noqa: S101  a score is only taken where there is a validation set
-        labeled = torch.from_numpy(np.flatnonzero(knowledge.codes >= 0))
-        both = torch.unique(torch.cat([labeled[:SCORED], sample]))
+        both = torch.unique(torch.cat([scored, sample]))
         Phi, norm = normalised(network.features(data[both]))
-        seeds = torch.isin(both, labeled)
         given = torch.from_numpy(knowledge.codes)[both]
+        seeds = given >= 0
         codes = torch.where(seeds, given, nearest_labels(Phi, Phi[seeds], given[seeds]).cpu())
         classifier = fit_classifier(decompose(Phi), codes, n_classes=len(knowledge.names))
         predicted = classifier.scores(scaled_features(network, held[0], norm)).argmax(1).cpu().numpy()

@@ -38,7 +38,9 @@ class Hard(Labeler):
 
     def label(self, batch: BatchProblem) -> Tensor:
         """Fill in M."""
-        k = min(require_number(batch.n_clusters, name="hard"), batch.n)
+        k = require_number(batch.n_clusters, name="hard")
+        if batch.n < k:  # no group needs two points that nothing ties together
+            return batch.equivalence(torch.from_numpy(batch.constraints.group).to(batch.spectrum.s.device))
         A = batch.spectrum.cost(batch.lam).dense()
         lo, hi = self._bounds(batch)
         start = self._start(batch, A, k, (np.full(k, lo), np.full(k, hi)))

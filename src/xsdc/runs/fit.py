@@ -188,6 +188,7 @@ def _write(
         announce("Drawing the report")
         write_report(read_findings(folder, metrics), folder.report)
     write_json(folder.metrics, metrics)
+    folder.forget_replaced()
     if not metrics["training"]["interrupted"]:
         remove_states(folder)
     return metrics
@@ -334,5 +335,7 @@ def read_bounds(bounds: Any, given: Given) -> Any:
     if isinstance(bounds, dict):
         names = {str(label): label for label in given.dataset.labels if label is not None}
         names |= {str(label): label for some in given.dataset.allowed.values() for label in some}
+        if not names:  # clusters are then called by their numbers
+            names = {key: int(key) for key in bounds if key.isdecimal()}
         return {names.get(key, key): tuple(pair) for key, pair in bounds.items()}
     return tuple(bounds) if isinstance(bounds, list) else bounds

@@ -77,6 +77,11 @@ class RunFolder:
         """Prepared points of a fit that runs, where they are too many for memory."""
         return self.path / "prepared"
 
+    @property
+    def replaced(self) -> Path:
+        """A finished run that another one is about to replace."""
+        return self.path / "replaced"
+
     def written(self) -> list[Path]:
         """Files of a run that are there."""
         ours = (
@@ -108,11 +113,25 @@ class RunFolder:
                 f"{self.path} already holds a run. Give another folder with --out, --force to replace it"
                 + ("." if self.finished else ", or --resume to go on with it.")
             )
+        if self.finished:
+            self._set_aside(left)
         self.clear()
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InvalidInputError(f"{self.path} cannot be made: {error.strerror}.") from error
+
+    def _set_aside(self, files: list[Path]) -> None:
+        """Keep a finished run until the one that replaces it has ended."""
+        self.forget_replaced()
+        self.replaced.mkdir()
+        for path in files:
+            path.rename(self.replaced / path.name)
+
+    def forget_replaced(self) -> None:
+        """Remove the run that was replaced."""
+        if self.replaced.exists():
+            shutil.rmtree(self.replaced)
 
     def clear(self) -> None:
         """Remove the files of a run, and nothing else."""
@@ -125,8 +144,12 @@ class RunFolder:
             shutil.rmtree(self.prepared)
 
     def abandon(self) -> None:
-        """Leave nothing behind of a run that could not begin."""
+        """Leave nothing behind of a run that could not begin, and put back the one that it was to replace."""
         self.clear()
+        if self.replaced.exists():
+            for path in self.replaced.iterdir():
+                path.rename(self.path / path.name)
+            self.replaced.rmdir()
         if not any(self.path.iterdir()):
             self.path.rmdir()
 

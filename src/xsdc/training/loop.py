@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import hashlib
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import astuple, dataclass, replace
 from functools import partial
 from typing import Any
@@ -29,6 +30,7 @@ from xsdc.training.processes import Processes, SharedFeatures
 from xsdc.training.step import batch_features, batch_objective
 
 FINGERPRINTED = 1000  # rows that tell data on disk from other data
+FAR_APART = 1_000_003  # seeds of two processes
 Score = Callable[[Network, float], float]
 ChooseRidge = Callable[[Network], float]
 
@@ -231,9 +233,10 @@ class Trainer:
             self.labeler.look(self._view())
         batch = self._draw(supervised=supervised)
         self.network.train()
-        Phi = batch_features(
-            shared, self.data, batch, augment=self.augment, generator=self.generator, memory=self.memory
-        )
+        with self._chance_of_modules():
+            Phi = batch_features(
+                shared, self.data, batch, augment=self.augment, generator=self.generator, memory=self.memory
+            )
         objective = batch_objective(
             Phi,
             batch,
@@ -266,6 +269,14 @@ class Trainer:
         self.history.append(record)
         for callback in self.callbacks:
             callback.on_step(self, record)
+
+    @contextmanager
+    def _chance_of_modules(self) -> Iterator[None]:
+        """Let dropout and the like, which draw from torch's own generator, depend on our seed and on the step alone."""
+        device = self.network.device
+        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+            torch.manual_seed(self.generator.initial_seed() + self.iteration + FAR_APART * self.processes.rank)
+            yield
 
     def _draw(self, *, supervised: bool) -> Batch:
         batch = self.batches.draw(self.generator, labeled_only=supervised, weights=self.labeler.draw_weights())
