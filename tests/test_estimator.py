@@ -235,6 +235,21 @@ class TestSizes:
             labels = XSDC(cluster_size=cluster_size, random_state=0).fit(X, given).labels_
             assert 45 <= (labels == "ant").sum() <= 54
 
+    @pytest.mark.parametrize(("n", "k"), [(60, 3), (150, 3), (150, 5)])
+    def test_open_number_of_separate_groups(self, n, k):
+        rng = np.random.default_rng(n + k)
+        angles = 2 * np.pi * (np.arange(n) % k) / k
+        X = 6 * np.stack([np.cos(angles), np.sin(angles)], 1) + 0.6 * rng.normal(size=(n, 2))
+        model = XSDC(max_iter=0, random_state=0).fit(X)
+        assert model.n_clusters_ == k
+        assert "fall most after it" in _choice(model, "n_clusters")["why"]
+
+    def test_open_number_of_groups_that_are_not_separate_is_a_guess(self):
+        X = load_digits().data[:300]
+        model = XSDC(max_iter=0, random_state=0).fit(X)
+        assert 2 <= model.n_clusters_ <= 20
+        assert "guess" in _choice(model, "n_clusters")["why"]
+
     def test_open_number_within_bounds(self):
         X, _y = groups(120, 4, spread=6.0)
         model = XSDC(cluster_size=(0.1, 0.4), random_state=0).fit(X)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from statistics import median_low
 from typing import Literal
 
 import numpy as np
@@ -41,6 +42,8 @@ from xsdc.networks.rows import Rows
 Ints = npt.NDArray[np.int64]
 Counts = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 MOST_SUGGESTED = 50
+SUGGESTING_DIMENSIONS = (1, 2, 3, 5, 15, 30)
+CLEARLY = 0.1  # fall of eigenvalues that separate groups show, and others do not
 MOST_COMPARED = 20_000  # points with a class by which the others are judged
 MOST_PAIRS = 5e7
 BLOCK = 8192
@@ -143,18 +146,37 @@ class LabelEveryone:
         return knowledge, some.labelling
 
     def _suggest_number(self, spectrum: Spectrum, knowledge: Knowledge, points: Ints) -> int:
+        """Suggest a number of classes: where eigenvalues of a balanced M fall most.
+
+        Separate groups show at the ridge that lets as many directions through as they need; at finer ones M falls apart
+        into small pieces, and eigenvalues fall late and a little. Where they fall clearly at no ridge, groups are not
+        separate, and ridges disagree; the number in their middle is as good as any.
+        """
         constraints = knowledge.constraints.restricted(points)
-        known = constraints.entries()
         bound = self.bounds.ways[0]
-        way = choose_candidates(spectrum, knowledge, self.ridge, [bound])[0]
-        A = spectrum.cost(way.lam).dense(torch.float32)
-        M = balance(A, size=bound.among(constraints, known), known=known, nu=self.entropy).M
-        most = largest_number(bound, min(MOST_SUGGESTED, spectrum.n - 1))
-        eigenvalues, _ = spectral_embedding(M, most, random_state=self.rng)
-        number = suggest_number(eigenvalues, bound)
-        why = "where the eigenvalues of the balanced M fall most, within cluster_size"
-        self.choices.note("n_clusters", number, why)
+        ridges = [choose_candidates(spectrum, knowledge, self.ridge, [bound])[0].lam]
+        if self.ridge == "auto":
+            most = 0.9 * min(spectrum.n / 4, len(spectrum.s))
+            ridges += [spectrum.ridge_for_dimension(d) for d in SUGGESTING_DIMENSIONS if d <= most]
+        falls = [self._falls(spectrum, constraints, lam, bound) for lam in ridges]
+        number, fall = max(falls, key=lambda found: found[1])
+        why = f"eigenvalues of the balanced M fall most after it, by {fall:.2f}"
+        if fall < CLEARLY:
+            number = median_low(number for number, _ in falls)
+            why = f"a guess: eigenvalues of the balanced M fall clearly nowhere, at most by {fall:.2f}"
+        self.choices.note("n_clusters", number, why + (", within cluster_size" if self.bounds.given else ""))
         return number
+
+    def _falls(self, spectrum: Spectrum, constraints: Constraints, lam: float, bound: ClassSizes) -> tuple[int, float]:
+        """Find after how many eigenvalues of M they fall most, and by how much."""
+        known = constraints.entries()
+        A = spectrum.cost(lam).dense(torch.float32)
+        M = balance(A, size=bound.among(constraints, known), known=known, nu=self.entropy).M
+        count = largest_number(bound, min(MOST_SUGGESTED, spectrum.n - 1))
+        eigenvalues, _ = spectral_embedding(M, count, random_state=self.rng)
+        number = suggest_number(eigenvalues, bound)
+        beyond = float(eigenvalues[number]) if number < len(eigenvalues) else 0.0
+        return number, float(eigenvalues[number - 1]) - beyond
 
     def _label_few(self, spectrum: Spectrum, knowledge: Knowledge, points: Ints) -> Labelling:
         k = knowledge.n_clusters or 1
