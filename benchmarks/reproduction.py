@@ -17,6 +17,7 @@ import numpy as np
 
 from benchmarks.measure import markdown_table, write_between_markers
 from xsdc.experiments import EXPERIMENTS
+from xsdc.experiments.figures import ALL_STEPS
 from xsdc.experiments.runner import Log, list_tasks
 from xsdc.experiments.summary import summarise
 
@@ -82,28 +83,39 @@ def accuracy_table(log: Log) -> str:
 
 def starts_table(log: Log) -> str:
     """What training adds to the starts, and whether XSDC's own steps add it."""
-    trials: dict[tuple[str, int], list[Record]] = {}
-    for record in finished(log, "accuracy-vs-labels", "authors"):
-        setting = record["setting"]
-        trials.setdefault((setting["dataset"], setting["n_labeled"]), []).append(record)
+    trials = by_place(finished(log, "accuracy-vs-labels", "authors"))
+    starts = by_place(finished(log, "starts", "authors"))
     rows = []
     for (dataset, labels), here in trials.items():
         start, best = mean(here, "random_initialization"), mean(here, "accuracy")
         supervised = mean(here, "supervised_initialization") if labels else None
+        seeds = {record["seed"] for record in here}
+        again = [record for record in starts.get((dataset, labels), ()) if record["seed"] in seeds]
+        anew = f"{mean(again, 'supervised_initialization_new_ridge'):.3f}" if len(again) == len(here) else ""
         rows.append(
             [
                 dataset,
                 str(labels),
                 f"{start:.3f}",
                 "" if supervised is None else f"{supervised:.3f}",
+                anew,
                 f"{best:.3f}",
                 "" if supervised is None else f"{100 * (best - supervised):+.1f}",
                 f"{GAINS[dataset, labels]:+.1f}" if (dataset, labels) in GAINS else "",
                 *own_steps(here),
             ]
         )
-    heads = ["data", "labels", "random start", "supervised start", "XSDC", "gain, points", "the authors' gain"]
-    return markdown_table([*heads, "best at a step of XSDC's", "these steps alone"], rows)
+    heads = ["data", "labels", "random start", "supervised start", "the same, λ chosen anew", "XSDC", "gain, points"]
+    return markdown_table([*heads, "the authors' gain", "best at a step of XSDC's", "these steps alone"], rows)
+
+
+def by_place(records: list[Record]) -> dict[tuple[str, int], list[Record]]:
+    """Trials by data set and number of labels."""
+    places: dict[tuple[str, int], list[Record]] = {}
+    for record in records:
+        setting = record["setting"]
+        places.setdefault((setting["dataset"], setting["n_labeled"]), []).append(record)
+    return places
 
 
 def looks_table(log: Log) -> str:
@@ -209,6 +221,9 @@ def hours(log: Log) -> str:
         setting = record["setting"]
         kind = f"{setting['dataset']}, {setting['method']}, {setting['n_labeled']} labels"
         kind += f", {setting['constraints']} facts" if setting["constraints"] else ""
+        kind += f", {setting['copies']} copies" if setting["copies"] > 1 else ""
+        kind += ", uneven" if setting["imbalance"] is not None else ""
+        kind += f", {setting['iterations']} steps" if setting["iterations"] != ALL_STEPS else ""
         kind += " (honest)" if record["protocol"] == "honest" else ""
         rows.setdefault(kind, []).append(record["seconds"])
     table = [[kind, str(len(s)), f"{sum(s) / len(s):.0f} s", f"{sum(s) / 3600:.2f} h"] for kind, s in rows.items()]
