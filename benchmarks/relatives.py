@@ -1,6 +1,6 @@
 """All labelers and all methods on fixed features, side by side on scikit-learn's digits.
 
-python -m benchmarks.relatives [--seeds 5] [--labels 0 10 50 200] [--json PATH] [--docs PATH]
+python -m benchmarks.relatives [--seeds 5] [--labels 0 10 50 200] [--only METHOD ...] [--json PATH] [--docs PATH]
 
 Splits, labels and counting are those of `benchmarks.digits`. Labelers differ in how M is filled in while the network is
 trained; everything else, the labels at the end among it, is the same.
@@ -9,6 +9,7 @@ trained; everything else, the labels at the end among it, is the same.
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -78,8 +79,17 @@ def main() -> None:
     parser.add_argument("--labels", nargs="+", choices=LABELS, default=list(LABELS))
     parser.add_argument("--json", type=Path)
     parser.add_argument("--docs", type=Path, help=f"file with markers to write the table into, as {DOCS.name}")
+    parser.add_argument("--only", nargs="+", choices=list(METHODS), help="measure these; --json has the others")
     options = parser.parse_args()
-    results = measure(dict.fromkeys(options.labels, METHODS), options.seeds)
+    if options.only and not options.json:
+        parser.error("--only needs --json, a file with the others.")
+    methods = {name: METHODS[name] for name in options.only or METHODS}
+    results = measure(dict.fromkeys(options.labels, methods), options.seeds)
+    if options.only:
+        before = json.loads(options.json.read_text())
+        if before["seeds"] != options.seeds or list(before["results"]) != options.labels:
+            parser.error(f"{options.json} has other seeds or numbers of labels.")
+        results = {labels: before["results"][labels] | column for labels, column in results.items()}
     table = as_table(results)
     print(table)
     if options.json:
