@@ -128,9 +128,11 @@ def looks_table(log: Log) -> str:
     for dataset, here in trials.items():
         looked = [record["test"] for record in here]  # after every step
         best = [[max(test), min(max(test[::2]), max(test[1::2])), max(test[::10]), test[-1]] for test in looked]
-        rows.append([dataset, str(len(here)), *(f"{x:.3f}" for x in np.mean(best, axis=0))])
-    heads = ["data", "trials", "all steps", "even or odd ones, the worse", "every tenth", "the last alone"]
-    return markdown_table(heads, rows)
+        later = [test[len(test) // 2 :] for test in looked]
+        spread = f"{np.mean(list(map(np.mean, later))):.3f} ± {np.mean(list(map(np.std, later))):.3f}"
+        rows.append([dataset, str(len(here)), *(f"{x:.3f}" for x in np.mean(best, axis=0)), spread])
+    heads = ["data", "trials", "best of all steps", "of even or odd ones, the worse", "of every tenth"]
+    return markdown_table([*heads, "the last alone", "mean and deviation over the later half"], rows)
 
 
 def gaps_table(log: Log) -> str:
