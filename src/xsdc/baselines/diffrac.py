@@ -74,7 +74,7 @@ class DIFFRAC(Baseline):
 
     Notes
     -----
-    The matrix of all pairs is formed of 3,000 points at most; the others take the class of the nearest of those.
+    The matrix of all pairs is formed of 3,000 points at most; the others take a class by their place among those.
 
     Examples
     --------

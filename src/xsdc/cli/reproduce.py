@@ -14,7 +14,7 @@ from xsdc.cli.console import ERR, OUT, print_json
 from xsdc.errors import InvalidInputError
 
 
-class Protocol(str, enum.Enum):
+class Protocol(enum.StrEnum):
     """How a trial is made and measured."""
 
     authors, honest = "authors", "honest"

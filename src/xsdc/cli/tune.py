@@ -15,13 +15,13 @@ from xsdc.cli.options import DATA, ESTIMATOR
 from xsdc.errors import InvalidInputError
 
 
-class Sampler(str, enum.Enum):
+class Sampler(enum.StrEnum):
     """How to search."""
 
     tpe, random, sequential = "tpe", "random", "sequential"
 
 
-class Criterion(str, enum.Enum):
+class Criterion(enum.StrEnum):
     """What to score by."""
 
     auto, validation = "auto", "validation"
