@@ -111,7 +111,7 @@ def read_knowledge(
     code_of = {name: code for code, name in enumerate(named.tolist())}
     codes = np.full(n, -1, dtype=np.int64)
     codes[known] = [code_of[name] for name in labels[known].tolist()]
-    if n_clusters is None and len(named) == 1 and not known.all():
+    if n_clusters is None and len(named) == 1 and not known.all() and named.dtype.kind in "iuf":
         warnings.warn(
             f"Every label given is {named[0]}, so there will be one class. -1 means that the label is unknown; if it is"
             " a class of yours, call it otherwise, or give n_clusters.",
