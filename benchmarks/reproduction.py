@@ -121,11 +121,9 @@ def by_place(records: list[Record]) -> dict[tuple[str, int], list[Record]]:
 def looks_table(log: Log) -> str:
     """How far the best accuracy without labels depends on how often, and at which steps, one looks."""
     rows = []
-    trials: dict[str, list[Record]] = {}
-    for record in finished(log, "accuracy-vs-labels", "authors"):
-        if not record["setting"]["n_labeled"]:
-            trials.setdefault(record["setting"]["dataset"], []).append(record)
-    for dataset, here in trials.items():
+    for (dataset, labels), here in by_place(finished(log, "accuracy-vs-labels", "authors")).items():
+        if labels:
+            continue
         looked = [record["test"] for record in here]  # after every step
         best = [[max(test), min(max(test[::2]), max(test[1::2])), max(test[::10]), test[-1]] for test in looked]
         later = [test[len(test) // 2 :] for test in looked]
@@ -206,6 +204,8 @@ def sensitivity_table(log: Log) -> str:
         trials.setdefault(setting["curve"], {}).setdefault(setting["x"], []).append(record["accuracy"])
     rows = []
     for curve, values in trials.items():
+        if len(values) == 1:  # the authors' own values, a trial of other experiments: nothing was varied
+            continue
         means = {x: float(np.mean(values[x])) for x in sorted(values)}
         best, worst = max(means, key=means.__getitem__), min(means, key=means.__getitem__)
         near = [f"{np.log2(x):g}" for x in means if means[x] >= means[best] - NEAR]
@@ -251,7 +251,7 @@ def main() -> None:
     options = parser.parse_args()
     log = Log(options.trials)
     page = options.docs.read_text()
-    tables = {name: write(log) for name, write in WRITERS.items() if f"<!-- {name}" in page}
+    tables = {name: table for name, write in WRITERS.items() if (table := write(log)).count("\n") >= 2}  # has rows
     tables |= {
         name: comparison_table(log, name) for name in EXPERIMENTS if f"<!-- {name}" in page and name not in WRITERS
     }

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import json
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import is_dataclass, replace
+from dataclasses import replace
 from inspect import signature
 from typing import Any, Literal
 
@@ -51,6 +50,7 @@ from xsdc.networks import Network, NetworkConfig, build_network
 from xsdc.networks.build import NetworkSpec
 from xsdc.networks.images import is_image_array
 from xsdc.training import Callback, Checkpoints, Processes
+from xsdc.training.checkpoints import tell_apart
 
 Auto = Literal["auto"]
 Array = npt.NDArray[Any]
@@ -687,22 +687,6 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         self.n_violated_links_ = outcome.violated
         self.checked_ = outcome.checked
         self._classifier: Classifier = outcome.classifier
-
-
-def tell_apart(value: Any) -> Any:
-    """Tell an option that is no plain data from another: arrays by what they hold, objects by what they are called."""
-    if isinstance(value, tuple | list):
-        return [tell_apart(each) for each in value]
-    if isinstance(value, Tensor):
-        value = value.detach().cpu().numpy()
-    if hasattr(value, "__array__"):
-        array = np.asarray(value)
-        held = repr(array.tolist()).encode() if array.dtype == object else np.ascontiguousarray(array).tobytes()
-        return f"{array.dtype} {array.shape} {hashlib.sha256(held).hexdigest()}"
-    if is_dataclass(value):
-        return repr(value)
-    named = value if hasattr(value, "__qualname__") else type(value)
-    return f"{named.__module__}.{named.__qualname__}"
 
 
 def copy_module(spec: NetworkSpec) -> NetworkSpec:

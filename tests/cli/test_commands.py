@@ -141,10 +141,14 @@ def test_nothing_is_replaced_unasked(xsdc, tmp_path, table):
     assert xsdc(*fit, "--force", "--seed", 5).code == 0
     assert json.loads((tmp_path / "run" / "config.json").read_text())["seed"] == 5
     assert (tmp_path / "run" / "mine.txt").read_text() == "mine"
-    files = {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
+    (tmp_path / "run" / "replaced").mkdir()
+    (tmp_path / "run" / "replaced" / "mine too.txt").write_text("mine")
+    files = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
     for wrong in (("--network", "lenet5"), ("--patience", 3)):
         assert xsdc(*fit, "--force", *wrong).code == 2
-        assert {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()} == files
+        assert {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()} == files
+    assert xsdc(*fit, "--force").code == 0
+    assert {path for path in (tmp_path / "run").rglob("*") if path.is_file()} == set(files)
 
 
 def test_bounds_of_clusters_by_number(xsdc, tmp_path, table):

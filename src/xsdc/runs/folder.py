@@ -80,7 +80,7 @@ class RunFolder:
     @property
     def replaced(self) -> Path:
         """A finished run that another one is about to replace."""
-        return self.path / "replaced"
+        return self.path / ".replaced-run"  # a name that no file of the user's has: it is removed unasked
 
     def written(self) -> list[Path]:
         """Files of a run that are there."""

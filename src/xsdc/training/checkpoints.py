@@ -8,10 +8,13 @@ import os
 import pickle
 import warnings
 from collections.abc import Sequence
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
 import torch
+from torch import Tensor
 
 from xsdc import validation
 from xsdc.errors import InvalidInputError
@@ -148,3 +151,19 @@ def _read(path: Path) -> dict[str, Any] | None:
     except (RuntimeError, pickle.UnpicklingError):
         return None
     return stored if isinstance(stored, dict) and {"fingerprint", "state", "also"} <= stored.keys() else None
+
+
+def tell_apart(value: Any) -> Any:
+    """Tell an option that is no plain data from another: arrays by what they hold, objects by what they are called."""
+    if isinstance(value, tuple | list):
+        return [tell_apart(each) for each in value]
+    if isinstance(value, Tensor):
+        value = value.detach().cpu().numpy()
+    if hasattr(value, "__array__"):
+        array = np.asarray(value)
+        held = repr(array.tolist()).encode() if array.dtype == object else np.ascontiguousarray(array).tobytes()
+        return f"{array.dtype} {array.shape} {hashlib.sha256(held).hexdigest()}"
+    if is_dataclass(value):
+        return repr(value)
+    named = value if hasattr(value, "__qualname__") else type(value)
+    return f"{named.__module__}.{named.__qualname__}"
