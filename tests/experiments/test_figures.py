@@ -58,6 +58,15 @@ def test_a_data_set_with_nothing_to_compare_is_left_out(tmp_path):
     assert "magic" not in text
 
 
+def test_a_curve_has_one_color_in_all_panels(tmp_path):
+    path = tmp_path / "a.svg"
+    rows = [record(name) for name in ("balancing", "pseudo-labels", "deep-clustering")]
+    rows += [record(name, dataset="magic") for name in ("balancing", "deep-clustering")]
+    draw_figure(EXPERIMENTS["labelers"], rows, path)
+    first, second, third = (path.read_text().count(color) for color in ("#1f77b4", "#ff7f0e", "#2ca02c"))
+    assert first == third > second > 0
+
+
 def test_figure_of_relaxations_shows_eigengaps(tmp_path):
     path = tmp_path / "gaps.svg"
     rows = [record(curve, eigengaps=[1e-6, 2e-6]) for curve in ("balancing", "eigen")]

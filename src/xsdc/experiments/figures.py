@@ -48,10 +48,11 @@ def draw_figure(experiment: Experiment, records: list[Record], path: Path) -> No
     figure, axes = plt.subplots(
         1, len(panels) + gaps, figsize=size, squeeze=False, sharey=one_at_a_time, layout="constrained"
     )
+    colors = {name: f"C{i}" for i, name in enumerate(curves(records))}  # the same in every panel
     for axis, (title, shown) in zip(axes[0], panels.items(), strict=False):
-        _draw_curves(axis, experiment.axis, shown)
+        _draw_curves(axis, experiment.axis, shown, colors)
         axis.set_title(title)
-        if one_at_a_time:
+        if one_at_a_time and len({record["setting"]["x"] for record in shown}) > 1:
             axis.set_xscale("log", base=2)
     axes[0][0].set_ylabel("test accuracy")
     if gaps:
@@ -103,7 +104,7 @@ def _compared(records: list[Record]) -> list[Record]:
     return [record for record in records if most == 1 or len(names[record["setting"]["dataset"]]) > 1]
 
 
-def _draw_curves(axis: Any, axis_name: str, records: list[Record]) -> None:
+def _draw_curves(axis: Any, axis_name: str, records: list[Record], colors: dict[str, str]) -> None:
     """Draw the curves of one data set."""
     dataset = records[0]["setting"]["dataset"]
     lines = curves(records)
@@ -115,7 +116,8 @@ def _draw_curves(axis: Any, axis_name: str, records: list[Record]) -> None:
     for name, points in lines.items():
         x = sorted(points)
         mean, deviation = ([float(f(points[at])) for at in x] for f in (np.mean, np.std))
-        axis.errorbar([at + shift[name] for at in x], mean, deviation, label=name, marker="o", **style)
+        where = [at + shift[name] for at in x]
+        axis.errorbar(where, mean, deviation, label=name, marker="o", color=colors[name], **style)
     theirs = {
         n: reported()[dataset, n]
         for n in sorted({record["setting"]["n_labeled"] for record in records if comparable(record)})
