@@ -17,8 +17,8 @@ from scipy.sparse.linalg import ArpackError
 from sklearn.datasets import load_digits
 
 from xsdc import XSDC
+from xsdc.core.agreement import agreement
 from xsdc.core.objective import decompose
-from xsdc.core.rounding import agreement
 from xsdc.errors import InvalidInputError
 from xsdc.fitting.everyone import make_judge
 

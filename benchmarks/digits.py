@@ -28,7 +28,7 @@ from sklearn.svm import SVC
 
 from benchmarks.measure import markdown_table, write_between_markers, write_json
 from xsdc import XSDC
-from xsdc.core.rounding import agreement
+from xsdc.core.agreement import agreement
 
 DOCS = Path(__file__).parents[1] / "docs" / "results.md"
 K = 10

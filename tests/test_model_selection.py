@@ -20,6 +20,7 @@ KINDS = {
     "strings": np.array(["a", "b", None, "a", "b", np.nan, "a", "b"], dtype=object),
     "pandas": pd.Series(["a", "b", None, "a", "b", None, "a", "b"]),
     "list": [0, 1, None, 0, 1, -1, 0, 1],
+    "list of words": ["a", "b", None, "a", "b", float("nan"), "a", "b"],
 }
 
 
@@ -66,6 +67,15 @@ def test_scorer_leaves_unlabeled_rows_out():
     assert macro(Always(), np.zeros((4, 1)), y) == pytest.approx(0.4)
     with pytest.raises(InvalidInputError, match="no labeled row"):
         LabeledScorer()(Always(), np.zeros((2, 1)), np.array([-1, -1]))
+
+
+def test_scorer_compares_whole_words():
+    class Longer:
+        def predict(self, X):
+            return np.array(["abc", "abd", "b"])
+
+    assert LabeledScorer()(Longer(), np.zeros((3, 1)), ["ab", "ab", "b"]) == pytest.approx(1 / 3)
+    assert LabeledScorer()(Longer(), np.zeros((3, 1)), ["abc", float("nan"), "b"]) == 1.0
 
 
 def test_grid_search_with_a_semi_supervised_estimator():

@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.measure import markdown_table, peak_gigabytes, write_between_markers
 from benchmarks.scaling.points import COLUMNS, GROUPS, forget_peak, write_points
 from xsdc import XSDC
-from xsdc.core.rounding import agreement
+from xsdc.core.agreement import agreement
 from xsdc.training import Callback, Trainer
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)

@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.measure import markdown_table, peak_gigabytes, write_between_markers
 from benchmarks.scaling.points import GROUPS, forget_peak, write_points
 from xsdc import XSDC
-from xsdc.core.rounding import agreement
+from xsdc.core.agreement import agreement
 from xsdc.data import load_dataset
 from xsdc.errors import InvalidInputError
 

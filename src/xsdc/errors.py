@@ -38,7 +38,7 @@ class ContradictionError(InvalidInputError):
 
 
 class DivergedError(InvalidInputError):
-    """Training has led to features that say nothing: not finite, or all alike."""
+    """Training has led to features that say nothing, not finite or all alike, or to such a gradient."""
 
 
 class NotConvergedWarning(UserWarning):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,8 +26,8 @@ from torch import Tensor
 from torch.utils.data import IterableDataset
 
 from xsdc import validation as checks
+from xsdc.core.agreement import share_right
 from xsdc.core.classifier import Classifier
-from xsdc.core.rounding import agreement
 from xsdc.errors import InvalidInputError
 from xsdc.fitting import (
     Choices,
@@ -44,13 +43,13 @@ from xsdc.fitting import (
 from xsdc.fitting.settings import ClusterSize
 from xsdc.fitting.sources import ArraySource, Source, as_source, first_look, prepare, read_blocks, stream_blocks
 from xsdc.fitting.stream import KEPT, Course, Kept, keep_some, read_chunk, trained_on, why_anew
+from xsdc.fitting.telling import describe_options
 from xsdc.labelers import Labeler
-from xsdc.model_file import ModelFile, plain_items
+from xsdc.model_file import ModelFile
 from xsdc.networks import Network, NetworkConfig, build_network
 from xsdc.networks.build import NetworkSpec
 from xsdc.networks.images import is_image_array
 from xsdc.training import Callback, Checkpoints, Processes
-from xsdc.training.checkpoints import tell_apart
 
 Auto = Literal["auto"]
 Array = npt.NDArray[Any]
@@ -267,17 +266,20 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             Whether to go on from the last state there. With the same data, options and ``random_state`` the model ends
             as that of an uninterrupted fit, bit for bit on one machine.
 
-        Where torch.distributed has a process group, all its processes must call `fit` with the same arguments; they
-        share the work and end with the same model. The first one keeps the checkpoints.
-
         Returns
         -------
         self
+
+        Notes
+        -----
+        Where torch.distributed has a process group, all its processes must call `fit` with the same arguments; they
+        share the work and end with the same model. The first one keeps the checkpoints.
         """
         self._warn_of_lost()
         settings = self._settings()
         if checkpoints is not None:
-            keeper = Checkpoints(checkpoints, resume=resume, about=self._shown())
+            about = describe_options(self.get_params(deep=False), without=("progress", "callbacks"))
+            keeper = Checkpoints(checkpoints, resume=resume, about=about)
             settings = replace(settings, callbacks=(*settings.callbacks, keeper))
         elif resume:
             raise InvalidInputError("resume needs to know where the states are kept: give checkpoints.")
@@ -454,19 +456,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
 
         After a fit without labels clusters have no names: they are matched to the classes one to one first.
         """
-        predicted = self.predict(X)
-        truth = checks.as_labels(y, n=len(predicted))
-        known = ~checks.is_unknown(truth)
-        if not known.any():
-            raise InvalidInputError("There is no labeled row to score.")
-        truth, predicted = truth[known], predicted[known]
-        if not self._named:
-            if sample_weight is not None:
-                raise InvalidInputError("sample_weight is not supported where clusters are matched to classes.")
-            return agreement(predicted, np.unique(truth, return_inverse=True)[1]).accuracy
-        weight = None if sample_weight is None else np.asarray(sample_weight)[known]
-        right = predicted.astype(object) == truth.astype(object)  # a common type might cut words or wrap numbers
-        return float(np.average(right, weights=weight))
+        return share_right(self.predict(X), y, named=self._named, sample_weight=sample_weight)
 
     def equivalence(self, points: Any) -> Array:
         """Estimate M among some points of the data: how much each is with each other, from 0 to 1.
@@ -587,16 +577,6 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
                 UserWarning,
                 stacklevel=3,
             )
-
-    def _shown(self) -> str:
-        """Options that tell one fit from another, as text."""
-        given = self.get_params(deep=False)
-        plain = plain_items(given)
-        told = {
-            name: plain[name] if name in plain else tell_apart(given[name])
-            for name in sorted(given.keys() - {"progress", "callbacks", "network"} | (plain.keys() & {"network"}))
-        }
-        return json.dumps(told, default=str)
 
     def _settings(self) -> Settings:
         options = {

@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from xsdc.errors import InvalidInputError
-from xsdc.validation import as_count, is_unknown
+from xsdc.validation import as_count, as_labels, is_unknown
 
 Ints = npt.NDArray[np.int64]
 
@@ -61,11 +61,12 @@ class LabeledKFold:
         n_splits = as_count(self.n_splits, name="n_splits", minimum=2)
         if y is None or len(y) != len(X):
             raise InvalidInputError(f"y must hold a label or -1 for each of the {len(X)} rows.")
-        unknown = is_unknown(y)
+        labels = as_labels(y, n=len(X))
+        unknown = is_unknown(labels)
         labeled, unlabeled = np.flatnonzero(~unknown), np.flatnonzero(unknown)
         if len(labeled) < n_splits:
             raise InvalidInputError(f"There are {len(labeled)} labeled rows, too few for {n_splits} folds.")
-        known = np.asarray(y, dtype=object)[labeled].astype(str)
+        known = labels[labeled].astype(str)
         enough = np.unique(known, return_counts=True)[1].min() >= n_splits
         folds = (StratifiedKFold if enough else KFold)(n_splits, shuffle=True, random_state=self.random_state)
         for train, test in folds.split(labeled, known):
@@ -91,9 +92,8 @@ class LabeledScorer:
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
         """Compare predictions with the labels that are known."""
-        known = ~is_unknown(y)
+        labels = as_labels(y, n=len(y))
+        known = ~is_unknown(labels)
         if not known.any():
             raise InvalidInputError("There is no labeled row to score. Split with LabeledKFold.")
-        truth = np.asarray(y)[known]
-        predicted = np.asarray(estimator.predict(X))[known]
-        return float(self.metric(truth, predicted.astype(truth.dtype)))
+        return float(self.metric(labels[known], np.asarray(estimator.predict(X))[known]))

@@ -1,4 +1,4 @@
-"""Every check of user input, in one place; each function returns what the caller goes on with."""
+"""Checks of single values that users give; each function returns what the caller goes on with."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def as_codes(y: object, *, n: int, name: str = "y", unknown_allowed: bool = Fals
 
 def is_unknown(y: object) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     """Tell which labels are unknown: -1 among numbers, None and NaN (what differs from itself) anywhere."""
-    labels = np.asarray(y)
+    labels = np.asarray(_words_apart(y))
     if labels.ndim != 1:
         raise InvalidInputError(f"y must be a flat list of labels; it has shape {labels.shape}.")
     if labels.dtype.kind in "iufb":
@@ -82,9 +82,7 @@ def is_missing(x: object) -> bool:
 def as_labels(y: object, *, n: int) -> np.ndarray[tuple[int, ...], np.dtype[Any]]:
     """Check labels, one per point: numbers, strings, or a mixture with missing values."""
     given = y.detach().cpu().numpy() if isinstance(y, Tensor) else y
-    if isinstance(given, list | tuple) and any(isinstance(x, str) for x in given):
-        given = np.array([*given, None], dtype=object)[:-1]  # NumPy would make words of what is missing among words
-    labels: np.ndarray[tuple[int, ...], np.dtype[Any]] = column_or_1d(given, warn=True)
+    labels: np.ndarray[tuple[int, ...], np.dtype[Any]] = column_or_1d(_words_apart(given), warn=True)
     if len(labels) != n:
         raise InvalidInputError(
             f"y must hold one label per point, {n}; it holds {len(labels)}. Write -1 where unknown."
@@ -102,8 +100,15 @@ def as_labels(y: object, *, n: int) -> np.ndarray[tuple[int, ...], np.dtype[Any]
     return labels
 
 
+def _words_apart(y: object) -> object:
+    """Keep what is missing in a list of words as it is; NumPy would make words of it."""
+    if isinstance(y, list | tuple) and any(isinstance(x, str) for x in y):
+        return np.array([*y, None], dtype=object)[:-1]
+    return y
+
+
 def as_pairs(pairs: object, *, n: int, name: str) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-    """Check pairs of point indices: an (m, 2) array of integers in [0, n), none with itself twice."""
+    """Check pairs of point indices: an (m, 2) array of integers in [0, n)."""
     if pairs is None:
         return np.empty((0, 2), dtype=np.int64)
     try:
@@ -168,7 +173,7 @@ def _as_float_tensor(value: object, *, name: str) -> Tensor:
         raise InvalidInputError(f"{name} must hold real numbers; it holds complex ones.")
     if X.dtype in (torch.float32, torch.float64):
         return X
-    # Half precision, integers and booleans are exact in float32 up to 2^24.
+    # Half precision is exact in float32, integers up to 2^53 in float64.
     return X.to(torch.float32 if X.is_floating_point() else torch.float64)
 
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from sklearn.metrics import mutual_info_score
 
 from tests.problems import blobs, gaussian
+from xsdc.core.agreement import agreement
 from xsdc.core.judging import Judge, indicators, mean_margin, merit
 from xsdc.core.objective import decompose, ridge_classifier
 from xsdc.core.refinement import LEAST_GAIN, _best_merge, split_and_merge
-from xsdc.core.rounding import agreement
 
 SEEDS = st.integers(0, 10**6)
 

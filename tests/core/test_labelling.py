@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 from tests.problems import blobs, gaussian
+from xsdc.core.agreement import agreement
 from xsdc.core.assignment import violated_links
 from xsdc.core.balancing import balance
 from xsdc.core.constraints import Constraints, close
@@ -17,7 +18,7 @@ from xsdc.core.judging import Judge
 from xsdc.core.labelling import Candidate, Labelling, label_points, largest_number, seeded_scores, suggest_number
 from xsdc.core.objective import Spectrum, decompose
 from xsdc.core.problem import Fractions
-from xsdc.core.rounding import agreement, spectral_embedding
+from xsdc.core.rounding import spectral_embedding
 from xsdc.core.sizes import ClassSizes
 
 

@@ -345,6 +345,12 @@ class TestRunner:
         torn.add(task, json.loads(whole))
         assert Log(log.path).of(task)["accuracy"] == json.loads(whole)["accuracy"]
 
+    def test_a_line_of_another_version_is_told(self, tmp_path):
+        line = {"setting": digits().as_dict() | {"a_field_of_old": 1}, "seed": 0, "protocol": "authors"}
+        (tmp_path / "trials.jsonl").write_text(json.dumps(line) + "\n")
+        with pytest.raises(InvalidInputError, match=r"no trial of this version.*a_field_of_old"):
+            Log(tmp_path / "trials.jsonl")
+
     def test_trials_are_shared_between_experiments_under_their_own_names(self, tmp_path):
         log = Log(tmp_path / "trials.jsonl")
         log.add(Task(digits(curve="XSDC"), 0, "authors"), run_trial(digits(curve="XSDC"), seed=0))

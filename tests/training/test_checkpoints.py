@@ -79,6 +79,15 @@ def test_damaged_state_is_noticed_and_the_one_before_it_used(tmp_path, damage):
     assert torch.equal(parameters(model), parameters(whole))
 
 
+def test_a_state_that_could_not_be_read_again_is_told_at_once(tmp_path):
+    class Counting(Hard):
+        def state_dict(self):
+            return {"steps": np.random.default_rng(0)}
+
+    with pytest.raises(InvalidInputError, match="tensors and plain data"):
+        XSDC(**OPTIONS, labeler=Counting()).fit(X, Y, checkpoints=tmp_path)
+
+
 @pytest.mark.parametrize("change", ["data", "labels", "seed", "options", "ridge", "links"])
 def test_state_of_another_fit_is_refused(tmp_path, change):
     interrupted(tmp_path, 12)

@@ -280,6 +280,22 @@ def test_training_that_diverges_keeps_an_earlier_state_and_says_so():
     torch.testing.assert_close(parameters(trainer), before)
 
 
+def test_a_gradient_that_is_not_finite_ends_training_like_features_that_are_not():
+    trainer = make_trainer(plan=Plan(0, 20, 0.5, 0.1))
+    before = parameters(trainer)
+    passes = []
+
+    def spoil(gradient):
+        passes.append(1)
+        return gradient * float("nan") if len(passes) == 3 else gradient
+
+    next(trainer.network.parameters()).register_hook(spoil)
+    with pytest.warns(NotConvergedWarning, match="bad end after 2 of 20 steps.* gradient is not finite"):
+        trainer.run()
+    assert trainer.diverged
+    torch.testing.assert_close(parameters(trainer), before)
+
+
 def test_features_without_meaning_from_the_start_are_an_error():
     class Dead(nn.Module):
         def __init__(self):

@@ -11,6 +11,7 @@ import torch
 
 from xsdc import XSDC
 from xsdc.errors import InvalidInputError
+from xsdc.labelers import Eigen
 from xsdc.tuning import tune
 from xsdc.tuning.criteria import hold_out
 from xsdc.tuning.label_free import LabelFree
@@ -100,6 +101,15 @@ def test_two_studies_live_in_one_storage_and_each_belongs_to_its_search(tmp_path
         with pytest.raises(InvalidInputError, match=message):
             quick(data, labels, **{**here, **options})
     assert len(quick(X, HALF, **here).trials) == 1
+
+
+def test_another_labeler_of_the_same_kind_is_another_search(tmp_path):
+    here = {"storage": f"sqlite:///{tmp_path}/study.db", "n_trials": 1, "criterion": "label-free"}
+    one, two = (XSDC(3, max_iter=2, labeler=Eigen(weight=weight)) for weight in (0.05, 0.1))
+    quick(X, estimator=one, **here)
+    with pytest.raises(InvalidInputError, match="other options"):
+        quick(X, estimator=two, **here)
+    assert len(quick(X, estimator=one, **here).trials) == 1
 
 
 def test_another_share_of_labels_is_another_search(tmp_path):

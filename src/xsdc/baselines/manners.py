@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, ClusterMixin
-from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor
 
-from xsdc import validation as checks
+from xsdc.core.agreement import share_right
 from xsdc.core.objective import LARGEST_FEATURE
-from xsdc.core.rounding import agreement
 from xsdc.errors import InvalidInputError
 
 Array = npt.NDArray[Any]
@@ -55,17 +53,7 @@ class Baseline(ClassifierMixin, ClusterMixin, BaseEstimator):  # type: ignore[mi
 
         After a fit without labels clusters have no names: they are matched to the classes one to one first.
         """
-        predicted = self.predict(X)
-        known = ~checks.is_unknown(checks.as_labels(y, n=len(predicted)))
-        if not known.any():
-            raise InvalidInputError("There is no labeled row to score. Give the label of one row at least.")
-        truth, predicted = np.asarray(y)[known], predicted[known]
-        if not self._named:
-            if sample_weight is not None:
-                raise InvalidInputError("sample_weight is not supported where clusters are matched to classes.")
-            return agreement(predicted, truth).accuracy
-        weight = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return float(accuracy_score(truth, predicted.astype(truth.dtype), sample_weight=weight))
+        return share_right(self.predict(X), y, named=self._named, sample_weight=sample_weight)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

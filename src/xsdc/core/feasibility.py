@@ -9,6 +9,8 @@ interchangeable points instead of points.
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import numpy as np
 import torch
 from scipy.optimize import linprog
@@ -125,10 +127,12 @@ def _check_jointly(known: Known, demand: Tensor, room: Tensor, lo: Tensor, hi: T
         bounds=[(0, cap)] * len(a) + [(0, None)] * G,
         method="highs",
     )
+    if answer.status != 0:
+        return False
     missing = answer.x[len(a) :] > 1e-7 * np.maximum(lo.cpu().numpy()[first], 1)
-    if answer.status == 0 and missing.any():
+    if missing.any():
         _raise_competing(np.flatnonzero(missing[group]).tolist(), lo)
-    return bool(answer.status == 0)
+    return True
 
 
 def _interchangeable(known: Known, lo: Tensor, hi: Tensor) -> tuple[np.ndarray, np.ndarray]:
@@ -161,7 +165,7 @@ def _where(mask: Tensor) -> list[int]:
     return found
 
 
-def _raise_competing(rows: list[int], lo: Tensor) -> None:
+def _raise_competing(rows: list[int], lo: Tensor) -> NoReturn:
     raise InfeasibleError(
         f"No matrix meets the bounds: the points that {named(rows)} may still be grouped with cannot take all of"
         f" them up to their minimum size ({lo[rows[0]]:g} for point {rows[0]}). Lower the minimum, raise the maximum"

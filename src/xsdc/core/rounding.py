@@ -1,4 +1,4 @@
-"""From a relaxed matrix or from features to labels, and how good labels are.
+"""From a relaxed matrix or from features to labels.
 
 The balanced M is not an equivalence matrix; spectral clustering finds the one nearest in spirit. With labels at
 hand, the nearest labeled neighbours in feature space decide instead (Algorithms 2 and 3).
@@ -8,28 +8,25 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from scipy.linalg import get_blas_funcs
-from scipy.optimize import linear_sum_assignment
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, lobpcg
 from sklearn.cluster import KMeans
-from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
-from sklearn.metrics.cluster import contingency_matrix
 from sklearn.utils import check_random_state
 from torch import Tensor
 
 from xsdc import validation
 from xsdc.core.balanced import BalancedOperator
 from xsdc.core.operators import symmetric_part, symmetric_product
-from xsdc.errors import InvalidInputError
+from xsdc.errors import InvalidInputError, NotConvergedWarning
 
 SMALL = 500  # points up to which a full eigendecomposition is quicker than Lanczos
 MOST_RESTARTS = 300  # of Lanczos, before a rough answer is taken
 ROUGHLY = 1e-3
+TOO_ROUGH = 1e-2  # off by so much, eigenvectors are warned of
 SPARE = 4  # columns beyond those asked for, which speed up the iteration on blocks
 MOST_PASSES = 40
 BLOCK_ENTRIES = 1 << 22
@@ -55,25 +52,6 @@ class Spectral:
     labels: Tensor
     eigenvalues: Tensor
     embedding: Tensor
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """How well a grouping agrees with the truth, whatever the groups are called.
-
-    Attributes
-    ----------
-    accuracy : float
-        Share of points that agree under the best one-to-one naming of the groups.
-    nmi : float
-        Normalised mutual information.
-    ari : float
-        Rand index adjusted for chance.
-    """
-
-    accuracy: float
-    nmi: float
-    ari: float
 
 
 def spectral_clustering(M: Tensor | BalancedOperator, n_clusters: int, *, random_state: RandomState = None) -> Spectral:
@@ -203,57 +181,13 @@ def nearest_labels(Phi: Tensor, reference: Tensor, y_reference: Tensor, *, n_nei
     return labels
 
 
-def align(labels: object, truth: object) -> npt.NDArray[Any]:
-    """Rename clusters to the classes they agree with most, one to one (Hungarian method).
-
-    Clusters beyond the number of classes keep no class and are named -1.
-
-    Parameters
-    ----------
-    labels : array, shape (n,)
-        Clusters.
-    truth : array of int, shape (n,)
-        Classes.
-
-    Returns
-    -------
-    array of int, shape (n,)
-    """
-    found, true = _as_two(labels, truth)
-    clusters, cluster = np.unique(found, return_inverse=True)
-    classes = np.unique(true)
-    if classes.dtype.kind not in "iub":
-        raise InvalidInputError(f"truth must hold classes as integers; it holds {true.dtype}.")
-    rows, columns = linear_sum_assignment(contingency_matrix(found, true), maximize=True)
-    name = np.full(len(clusters), -1, dtype=np.int64)
-    name[rows] = classes[columns]
-    return name[cluster]
-
-
-def agreement(labels: object, truth: object) -> Agreement:
-    """Measure how well a grouping agrees with the truth: accuracy after alignment, NMI and ARI."""
-    found, true = _as_two(labels, truth)
-    table = contingency_matrix(found, true)
-    matched = table[linear_sum_assignment(table, maximize=True)].sum()
-    return Agreement(
-        accuracy=float(matched / len(true)),
-        nmi=float(normalized_mutual_info_score(true, found)),
-        ari=float(adjusted_rand_score(true, found)),
-    )
-
-
 def _decomposed(
     M: Tensor | BalancedOperator, scale: Tensor, count: int, rng: np.random.RandomState
 ) -> tuple[Tensor, Tensor]:
     """Largest eigenpairs of ``D^{-1/2} M D^{-1/2}``, the mirror image of the normalised Laplacian's smallest."""
     n = len(scale)
-    if isinstance(M, Tensor) and (n <= SMALL or count > n // 2):
-        S = scale[:, None] * (M + M.T).to(torch.float64) / 2 * scale
-        values, vectors = torch.linalg.eigh(S)
-        return values.flip(0)[:count], vectors.flip(1)[:, :count]
-
-    if count >= n:  # Lanczos finds all but one
-        return _decomposed(M.dense() if isinstance(M, BalancedOperator) else M, scale, count, rng)
+    if count >= n or (isinstance(M, Tensor) and (n <= SMALL or count > n // 2)):  # Lanczos finds all but one
+        return _all_decomposed(M, scale, count)
     half = symmetric_part(M) if isinstance(M, Tensor) else None  # once, not in each of hundreds of products
     symv = get_blas_funcs("symv", [half.numpy()]) if half is not None and half.device.type == "cpu" else None
 
@@ -279,9 +213,20 @@ def _decomposed(
             operator, k=count, which="LA", v0=start, tol=exactness, ncv=vectors_kept, maxiter=MOST_RESTARTS
         )
     except ArpackNoConvergence:
-        values, vectors = eigsh(operator, k=count, which="LA", v0=start, tol=ROUGHLY, ncv=vectors_kept)
+        try:
+            values, vectors = eigsh(operator, k=count, which="LA", v0=start, tol=ROUGHLY, ncv=vectors_kept)
+        except ArpackNoConvergence:  # slow, and sure
+            return _all_decomposed(M, scale, count)
     order = np.argsort(-values)
     return torch.from_numpy(values[order]).to(scale), torch.from_numpy(vectors[:, order]).to(scale)
+
+
+def _all_decomposed(M: Tensor | BalancedOperator, scale: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Find the same by way of all eigenpairs."""
+    dense = M.dense() if isinstance(M, BalancedOperator) else M
+    S = scale[:, None] * (dense + dense.T).to(torch.float64) / 2 * scale
+    values, vectors = torch.linalg.eigh(S)
+    return values.flip(0)[:count], vectors.flip(1)[:, :count]
 
 
 def _by_blocks(
@@ -306,9 +251,24 @@ def _by_blocks(
 
     operator = LinearOperator((len(degree),) * 2, matvec=product, matmat=product, dtype=np.float64)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it says so where the last columns, which are spare, are not exact yet
-        values, vectors = lobpcg(operator, start.cpu().numpy(), largest=True, tol=ROUGHLY, maxiter=MOST_PASSES)
+        warnings.simplefilter("ignore")  # it also tells of the last columns, which are spare; see below for the others
+        values, vectors, residuals = lobpcg(
+            operator,
+            start.cpu().numpy(),
+            largest=True,
+            tol=ROUGHLY,
+            maxiter=MOST_PASSES,
+            retResidualNormsHistory=True,
+        )
     order = np.argsort(-values)[:count]
+    off = float(np.asarray(residuals[-1])[order[:-1]].max())  # the last column only tells the next eigenvalue
+    if off > TOO_ROUGH:
+        warnings.warn(
+            f"Eigenvectors of M are off by {off:.1g} after {MOST_PASSES} passes; clusters may be parted otherwise than"
+            " M would part them.",
+            NotConvergedWarning,
+            stacklevel=2,
+        )
     return torch.from_numpy(values[order]).to(degree), torch.from_numpy(vectors[:, order]).to(degree)
 
 
@@ -322,14 +282,3 @@ def _vote(neighbours: Tensor, n_classes: int) -> Tensor:
     votes = torch.zeros(n, n_classes, dtype=torch.float64, device=neighbours.device)
     bonus = torch.tensor([1 + 0.5 ** (rank + 2) for rank in range(k)], dtype=torch.float64, device=neighbours.device)
     return votes.scatter_add_(1, neighbours, bonus.expand(n, k)).argmax(1)
-
-
-def _as_two(labels: object, truth: object) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    found, true = (x.detach().cpu().numpy() if isinstance(x, Tensor) else np.asarray(x) for x in (labels, truth))
-    if found.ndim != 1 or found.shape != true.shape:
-        raise InvalidInputError(
-            f"labels and truth must be flat and of one length; they have shapes {found.shape} and {true.shape}."
-        )
-    if not len(found):
-        raise InvalidInputError("labels and truth must hold at least one point; they are empty.")
-    return found, true

@@ -13,11 +13,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from xsdc.core.agreement import agreement
 from xsdc.core.balancing import balance
 from xsdc.core.classifier import PATH
 from xsdc.core.objective import Spectrum, decompose, one_hot
 from xsdc.core.problem import Fractions
-from xsdc.core.rounding import agreement, nearest_labels, spectral_clustering
+from xsdc.core.rounding import nearest_labels, spectral_clustering
 from xsdc.experiments.splits import Part, Splits
 from xsdc.networks import Network, normalize_features
 

@@ -64,10 +64,16 @@ class Log:
     def _take(self, line: str) -> None:
         try:
             record = json.loads(line)
+        except ValueError:  # a line that was cut off: the trial is made again
+            return
+        try:
             setting = Setting(**{**record["setting"], "sizes": _pair(record["setting"]["sizes"])})
             self.records[Task(setting, record["seed"], record["protocol"]).key] = record
-        except (ValueError, KeyError, TypeError):  # a line that was cut off: the trial is made again
-            return
+        except (KeyError, TypeError) as error:
+            raise InvalidInputError(
+                f"{self.path} holds a line that is no trial of this version: {error}. Remove the line, or give another"
+                " folder as --out."
+            ) from error
 
     def states(self, task: Task) -> Path:
         """Folder for the states of a trial that is not finished."""

@@ -14,8 +14,8 @@ from sklearn.preprocessing import StandardScaler
 
 from xsdc import XSDC, __version__
 from xsdc.baselines import SeededKMeans
+from xsdc.core.agreement import agreement
 from xsdc.core.constraints import close
-from xsdc.core.rounding import agreement
 from xsdc.core.sizes import ClassSizes
 from xsdc.errors import InvalidInputError, NotConvergedWarning
 from xsdc.experiments.evaluation import Evaluation

@@ -112,7 +112,7 @@ class Labeler(ABC):
         return None
 
     def state_dict(self) -> dict[str, Any]:
-        """Return what a continued run needs of the labeler."""
+        """Return what a continued run needs of the labeler: tensors and plain data."""
         return {}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:  # noqa: B027  most labelers have no state

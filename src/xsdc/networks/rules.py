@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from xsdc.errors import InvalidInputError
+from xsdc.errors import DivergedError, InvalidInputError
 from xsdc.networks.layered import LayeredNetwork
 from xsdc.networks.network import Network
 from xsdc.networks.nystrom import ConvNystromLayer, NystromLayer
@@ -38,7 +38,7 @@ class _GradientRule(Optimizer, ABC):
             for p in group["params"]:
                 if p.grad is not None:
                     if not bool(p.grad.isfinite().all()):
-                        raise InvalidInputError("A gradient is not finite. Lower the learning rate, or check the data.")
+                        raise DivergedError("A gradient is not finite. Lower the learning rate, or check the data.")
                     self._update(p, p.grad, group)
         return loss
 

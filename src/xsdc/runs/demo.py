@@ -13,7 +13,7 @@ from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import SVC
 
-from xsdc.core.rounding import agreement
+from xsdc.core.agreement import agreement
 from xsdc.runs.configuration import Configuration, DataOptions
 from xsdc.runs.fit import fit_run
 from xsdc.runs.folder import RunFolder

@@ -8,13 +8,10 @@ import os
 import pickle
 import warnings
 from collections.abc import Sequence
-from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
 import torch
-from torch import Tensor
 
 from xsdc import validation
 from xsdc.errors import InvalidInputError
@@ -115,6 +112,11 @@ class Checkpoints(Callback):
         also = [each.state_dict() for each in self.also]
         torch.save({"fingerprint": self._fingerprint, "state": trainer.state_dict(), "also": also}, buffer)
         content = buffer.getvalue()
+        if self._written < 0 and _load(content) is None:
+            raise InvalidInputError(
+                "The state of this training could not be read again: what state_dict returns, of a labeler for example,"
+                " must hold tensors and plain data only."
+            )
         path = self.folder / f"step-{trainer.iteration:09d}.state"
         partial = path.with_suffix(".partial")
         with partial.open("wb") as file:
@@ -146,24 +148,12 @@ def _read(path: Path) -> dict[str, Any] | None:
     content = path.read_bytes()
     if len(content) <= DIGEST or hashlib.sha256(content[DIGEST:]).digest() != content[:DIGEST]:
         return None
+    return _load(content[DIGEST:])
+
+
+def _load(content: bytes) -> dict[str, Any] | None:
     try:
-        stored = torch.load(io.BytesIO(content[DIGEST:]), weights_only=True)
+        stored = torch.load(io.BytesIO(content), weights_only=True)
     except (RuntimeError, pickle.UnpicklingError):
         return None
     return stored if isinstance(stored, dict) and {"fingerprint", "state", "also"} <= stored.keys() else None
-
-
-def tell_apart(value: Any) -> Any:
-    """Tell an option that is no plain data from another: arrays by what they hold, objects by what they are called."""
-    if isinstance(value, tuple | list):
-        return [tell_apart(each) for each in value]
-    if isinstance(value, Tensor):
-        value = value.detach().cpu().numpy()
-    if hasattr(value, "__array__"):
-        array = np.asarray(value)
-        held = repr(array.tolist()).encode() if array.dtype == object else np.ascontiguousarray(array).tobytes()
-        return f"{array.dtype} {array.shape} {hashlib.sha256(held).hexdigest()}"
-    if is_dataclass(value):
-        return repr(value)
-    named = value if hasattr(value, "__qualname__") else type(value)
-    return f"{named.__module__}.{named.__qualname__}"

@@ -142,8 +142,7 @@ def _read_share(validation: Any, n_labels: int) -> tuple[int, float]:
 def _label_free(problem: Problem, seed: int) -> LabelFree:
     if problem.knowledge.n_clusters is None:
         raise InvalidInputError(
-            "Without labels, groupings can be compared where they have the same number of groups: set n_clusters of"
-            " the estimator, XSDC(n_clusters=...)."
+            "Without labels, groupings can be compared where they have the same number of groups. Set n_clusters."
         )
     return LabelFree.of(problem, seed=seed)
 

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 
 from xsdc.errors import InvalidInputError
 from xsdc.estimator import XSDC
+from xsdc.fitting.telling import describe_options
 from xsdc.networks.images import is_image_array
 from xsdc.tuning.criteria import Criterion, choose_criterion
 from xsdc.tuning.problem import Problem, read_problem
@@ -22,7 +23,6 @@ from xsdc.validation import as_count, as_positive
 
 SAMPLERS = ("tpe", "random", "sequential")
 N_TRIALS = 50
-PLAIN = (type(None), bool, int, float, str, tuple, list, dict)
 IRRELEVANT = ("random_state", "progress", "callbacks", "device")  # options that a score does not depend on
 
 
@@ -171,13 +171,11 @@ def _as_seed(random_state: int | np.random.RandomState | None) -> int | None:
 
 def _marks(problem: Problem, criterion: Criterion, estimator: XSDC, space: Space, seed: int) -> dict[str, Any]:
     """What a study belongs to."""
-    options = {name: x for name, x in estimator.get_params(deep=False).items() if name not in IRRELEVANT}
-    plain = {name: x if isinstance(x, PLAIN) else type(x).__name__ for name, x in options.items()}
     return {
         "data": problem.fingerprint(),
         "criterion": criterion.name,
         "random_state": seed,
-        "options": repr(plain),
+        "options": describe_options(estimator.get_params(deep=False), without=IRRELEVANT),
         "space": describe(space),
         "held-out labels": hashlib.sha256(criterion.describe().encode()).hexdigest()[:16],
     }
