@@ -12,6 +12,7 @@ from xsdc.errors import InvalidInputError
 
 RNG = np.random.default_rng(0)
 GRAY = RNG.integers(0, 256, (12, 10), dtype=np.uint8)
+STEPS = np.repeat(np.arange(0, 256, 17, dtype=np.uint8), 8).reshape(16, 8)
 COLOUR = RNG.integers(0, 256, (12, 10, 3), dtype=np.uint8)
 
 
@@ -94,7 +95,7 @@ def test_colour_if_any_has_it(put):
     ("image", "expected"),
     [
         (Image.fromarray(np.stack([GRAY] * 3, axis=2)), GRAY),
-        (Image.fromarray(GRAY.astype(np.uint16) * 256), GRAY),
+        (Image.fromarray(STEPS.astype(np.uint16) * 257), STEPS),
         (Image.fromarray(GRAY > 99), np.where(GRAY > 99, 255, 0)),
         (Image.fromarray(np.dstack([COLOUR, np.full((12, 10), 255, np.uint8)])), COLOUR),
         (Image.fromarray(np.dstack([COLOUR, np.zeros((12, 10), np.uint8)])), np.full((12, 10), 255)),

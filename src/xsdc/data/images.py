@@ -15,10 +15,8 @@ A zip may hold everything in one outer folder, which is passed over. Nothing of 
 from __future__ import annotations
 
 import io
-import struct
 import warnings
 import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -35,6 +33,7 @@ from xsdc.data.dataset import Dataset
 from xsdc.data.labels import read_known
 from xsdc.data.memory import require_memory
 from xsdc.data.roles import Roles, listed
+from xsdc.data.scientific import BROKEN, Look, as_fractions, count_pages, depth_of, is_deep, levels_of, look_notes
 from xsdc.errors import InvalidInputError
 
 SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff"})
@@ -43,12 +42,6 @@ LONGEST_SIDE = 64
 LARGEST_FILE = 2**28
 SIDEWAYS = frozenset({5, 6, 7, 8})  # EXIF orientations that swap width and height
 ORIENTATION = 0x0112
-
-# What Pillow and zipfile raise where the data end too soon or make no sense.
-BROKEN = (
-    *(OSError, SyntaxError, ValueError, IndexError, EOFError, NotImplementedError),
-    *(struct.error, zlib.error, zipfile.BadZipFile),
-)
 
 T = TypeVar("T")
 Pixels = npt.NDArray[np.uint8]
@@ -67,7 +60,8 @@ def read_images(path: Path, roles: Roles, *, image_size: ImageSize = None) -> Da
     """Read images of any size as arrays of one size, with labels by folder.
 
     An image is scaled to cover the common size and cropped at its centre; it is turned as its camera says (EXIF) and
-    put on white where it is transparent. Gray comes out only if every image is gray.
+    put on white where it is transparent. Gray comes out only if every image is gray. One of more than 8 bits is brought
+    to 8 from its own darkest to its own brightest value, and of a file with several pages the first is read.
 
     Parameters
     ----------
@@ -85,14 +79,14 @@ def read_images(path: Path, roles: Roles, *, image_size: ImageSize = None) -> Da
     """
     require_roles(roles, name=path.name)
     with open_images(path) as source, bombs_are_errors():
-        sizes = {name: size for name in source.names if (size := attempt(source, name, read_size)) is not None}
-        (width, height), size_notes = common_size(list(sizes.values()), image_size, name=path.name)
-        require_memory(3 * width * height * len(sizes), what=f"Reading the images of `{path.name}`")
+        looks = {name: look for name in source.names if (look := attempt(source, name, look_at)) is not None}
+        (width, height), size_notes = common_size([look.size for look in looks.values()], image_size, name=path.name)
+        require_memory(3 * width * height * len(looks), what=f"Reading the images of `{path.name}`")
         use = partial(cut, size=(width, height))
-        read = {name: image for name in sizes if (image := attempt(source, name, use)) is not None}
+        read = {name: image for name in looks if (image := attempt(source, name, use)) is not None}
     refuse_mostly_broken(source.names, read, name=path.name)
     X = stacked(list(read.values()))
-    notes = [*size_notes, *broken_note(source.names, read)]
+    notes = [*size_notes, *look_notes({name: looks[name] for name in read}), *broken_note(source.names, read)]
     return with_folders(X, list(read), roles, name=path.name, notes=notes)
 
 
@@ -194,6 +188,12 @@ def attempt(source: Source, name: str, use: Callable[[Image.Image], T]) -> T | N
         raise InvalidInputError(f"`{name}` cannot be read: {error}.") from error
 
 
+def look_at(image: Image.Image) -> Look:
+    """Read what an image says of itself."""
+    depth = depth_of(image)  # first: to read the size may decode the image, and to count pages turns them
+    return Look(depth, read_size(image), count_pages(image))
+
+
 def read_size(image: Image.Image) -> tuple[int, int]:
     """Return width and height as one sees them."""
     sideways = image.getexif().get(ORIENTATION) in SIDEWAYS
@@ -201,25 +201,27 @@ def read_size(image: Image.Image) -> tuple[int, int]:
 
 
 def cut(image: Image.Image, size: tuple[int, int]) -> Pixels:
-    """Read one image in the size that is asked for, gray (H, W) where it is."""
+    """Read one image in the size and the 8 bits that are asked for, gray (H, W) where it is."""
     image.draft(None, (max(size), max(size)))  # a large JPEG is decoded at a fraction of its size
     ImageOps.exif_transpose(image, in_place=True)
     image = _gray_or_colour(image)
     if image.size != size:
         image = ImageOps.fit(image, size, method=Image.Resampling.BILINEAR)
     pixels = np.asarray(image)
+    if image.mode == "F":
+        return levels_of(pixels).as_bytes(pixels)
     gray = pixels.ndim == 3 and bool((pixels == pixels[..., :1]).all())
     return pixels[..., 0] if gray else pixels
 
 
 def _gray_or_colour(image: Image.Image) -> Image.Image:
-    if image.mode.startswith("I"):  # 16 bits: Pillow would clip, not scale
-        return Image.fromarray((np.asarray(image).clip(0, 65535) // 256).astype(np.uint8))
+    if is_deep(image):  # Pillow would clip, not scale
+        return as_fractions(image)
     if "A" in image.getbands() or "transparency" in image.info:
         image = image.convert("RGBA")
         ground = Image.new("RGBA", image.size, "white")
         return Image.alpha_composite(ground, image).convert("RGB")
-    return image.convert("L" if image.mode in ("1", "L", "F") else "RGB")
+    return image.convert("L" if image.mode in ("1", "L") else "RGB")
 
 
 def common_size(sizes: list[tuple[int, int]], image_size: ImageSize, *, name: str) -> tuple[tuple[int, int], list[str]]:
