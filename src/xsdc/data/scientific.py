@@ -77,8 +77,10 @@ def depth_of(image: Image.Image) -> Depth:
     """
     if is_deep(image):
         return "deep"
-    stored = image.tile[0][3] if image.tile else ""  # how pixels are packed: "RGB;16B", or a tuple that begins with it
-    packed = stored[0] if isinstance(stored, tuple) and stored else stored
+    tiles = getattr(image, "tile", [])
+    packed = tiles[0][3] if tiles else ""  # how pixels are stored: "RGB;16B", or a tuple that begins with it
+    if isinstance(packed, tuple):
+        packed = packed[0] if packed else ""
     return "halved" if ";16" in str(packed) else "8 bits"
 
 
