@@ -288,6 +288,31 @@ class TestSizes:
         with pytest.raises(error, match=message):
             XSDC(cluster_size=cluster_size).fit(X, few(y))
 
+    def test_sizes_hold_beside_cannot_links(self):
+        X, y = groups(90)
+        apart = [tuple(np.flatnonzero(y == c)[:2]) for c in range(3)]
+        model = XSDC(3, cluster_size="equal", max_iter=2, random_state=0).fit(X, cannot_link=apart)
+        assert np.bincount(model.labels_).tolist() == [30, 30, 30]
+        assert model.n_violated_links_ == 0
+
+    def test_sizes_that_whole_groups_cannot_fill_are_told(self):
+        X, _ = groups(90)
+        group = np.repeat(np.arange(5), [20, 20, 20, 20, 10])
+        links = [(i, i + 1) for i in range(89) if group[i] == group[i + 1]]
+        with pytest.warns(UserWarning, match="not quite met: 10 of 90 points"):
+            model = XSDC(3, cluster_size="equal", max_iter=1, random_state=0).fit(X, must_link=links)
+        assert sorted(np.bincount(model.labels_)) == [20, 30, 40]
+
+    def test_points_that_no_sizes_suit_are_named_by_their_place_in_the_data(self, monkeypatch):
+        def refuse(*_, **__):
+            raise InfeasibleError("points 0 and 2999", rows=[0, 2999])
+
+        monkeypatch.setattr("xsdc.fitting.fit.check_feasible", refuse)
+        X = np.random.default_rng(0).normal(size=(6000, 2))
+        with pytest.raises(InfeasibleError, match="seen among 3000 of 6000") as caught:
+            XSDC(2, cluster_size="equal", max_iter=0, random_state=0).fit(X, must_link=[(0, 5999)])
+        assert caught.value.rows == (0, 5999)
+
     def test_labels_beyond_a_bound(self):
         X, y = groups()
         with pytest.raises(InfeasibleError, match="30 points are labeled 0, but cluster_size allows at most 18"):
@@ -882,6 +907,11 @@ class TestChecked:
         assert len(checked.points) == 60
         assert checked.how == "held out of training"
 
+    def test_labels_to_score_by_need_labels_to_fit_to(self):
+        X, y = groups(60)
+        with pytest.raises(InvalidInputError, match="leave validation out"):
+            XSDC(3, validation=(X, y), random_state=0).fit(X)
+
     def test_too_few_labels_to_check(self):
         X, y = groups(60)
         labels = few(y, 6)
@@ -901,6 +931,15 @@ class TestEquivalence:
         same = y[points][:, None] == y[points]
         assert ((M >= 0) & (M <= 1)).all()
         assert M[same].mean() > M[~same].mean() + 0.3
+
+    def test_m_among_few_points_is_that_among_all(self):
+        X, y = groups(90)
+        model = XSDC(3, random_state=0, max_iter=2).fit(X)
+        whole = model.equivalence(np.arange(90))
+        one, other = np.flatnonzero(y == 0)[:2], np.array([np.flatnonzero(y == 0)[0], np.flatnonzero(y == 1)[0]])
+        for points in (one, other, np.flatnonzero(y == 2)[::-1]):
+            np.testing.assert_allclose(model.equivalence(points), whole[np.ix_(points, points)], atol=1e-5)
+        assert model.equivalence(one)[0, 1] > model.equivalence(other)[0, 1] + 0.3
 
     def test_a_mask_is_no_list_of_positions(self):
         X, _ = groups()

@@ -78,7 +78,8 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         The representation phi: "auto" chooses by the data; "kn", "lenet5-ckn", "ckn-gm", "cnn" by name; others
         as in `xsdc.networks.build_network`. A module is copied before training.
     labeler : str or Labeler
-        How M is filled in at each step: "balancing", the paper's Algorithm 1.
+        How M is filled in at each step: "balancing", the paper's Algorithm 1, "pseudo-labels", "deep-clustering",
+        "eigen", "eigen-kmeans", "hard", or one of your own, see `xsdc.labelers`.
     max_iter, supervised_iter : int or "auto"
         Steps on all points, after steps on labeled points alone.
     batch_size, labeled_batch_size : int
@@ -148,7 +149,8 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         Cannot-links that the labels found do not meet.
     checked_ : Checked or None
         With 20 labels or more: ``points``, labeled points whose labels were hidden from the classifier, and the
-        ``probabilities`` it gave them; ``how`` says from what else they were hidden. Not saved.
+        ``probabilities`` it gave them; ``how`` says from what else they were hidden. Not saved, and None after
+        `partial_fit`.
     n_features_in_, feature_names_in_
         As usual in scikit-learn, for vectors.
 
@@ -427,6 +429,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         self._take(fitted, choices, rng)
         self._seed, self.n_iter_ = seed, steps + len(fitted.steps)
         del self._fitted  # its positions are those of the points kept, which the user does not know
+        self.checked_ = None  # the same
         return Course(kept, made_at, fitted.outcome.way or (None if before is None else before.way))
 
     def fit_predict(self, X: Any, y: Any = None, **facts: Any) -> Array:
@@ -461,7 +464,8 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
     def equivalence(self, points: Any) -> Array:
         """Estimate M among some points of the data: how much each is with each other, from 0 to 1.
 
-        The cost of the learned features is balanced as for the labels, under what is known and the bounds on sizes.
+        The cost of the learned features is balanced as for the labels, under what is known and the bounds on sizes,
+        along with up to 3,000 points that stand for all.
         Only in the process that fitted: the features of the data are not saved.
 
         Parameters
@@ -635,6 +639,11 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         if not isinstance(self.validation, tuple | list):
             return None
         X, y = self.validation
+        if not (knowledge.constraints.classes >= 0).any():
+            raise InvalidInputError(
+                "validation holds labels to score by, but the fit has none to name its classes by. Give y, or leave"
+                " validation out."
+            )
         X = self._read(X, reset=False)
         labels = checks.as_labels(y, n=len(X))
         known = ~checks.is_unknown(labels)

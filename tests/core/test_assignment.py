@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xsdc.core import assignment
-from xsdc.core.assignment import assign, violated_links
+from xsdc.core.assignment import assign, outside_sizes, violated_links
 from xsdc.core.constraints import close
 
 SEEDS = st.integers(0, 10**6)
@@ -255,6 +255,39 @@ def test_minus_infinity_means_cannot():
 def test_those_who_lose_least_make_way():
     facts = close(3, cannot_link=[(0, 1), (1, 2)], n_classes=2)
     assert assign(np.array([[10.0, 0], [0.1, 0], [0, 1.0]]), facts).tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_groups_of_many_sizes_fill_classes_exactly_where_they_can(seed):
+    members = np.array([7, 13, 9, 11, 10, 10, 6, 14, 20])  # 50 and 50 in several ways
+    group = np.repeat(np.arange(9), members)
+    links = [(i, i + 1) for i in range(99) if group[i] == group[i + 1]]
+    scores = np.random.default_rng(seed).normal(size=(100, 2))
+    sizes = np.full(2, 50.0), np.full(2, 50.0)
+    codes = assign(scores, close(100, must_link=links, n_classes=2), sizes=sizes)
+    assert np.bincount(codes).tolist() == [50, 50]
+    assert outside_sizes(codes, sizes) == 0
+
+
+@given(SEEDS)
+@settings(max_examples=40, deadline=None)
+def test_sizes_hold_beside_cannot_links(seed):
+    rng = np.random.default_rng(seed)
+    y = np.arange(60) % 3
+    scores = 3.0 * np.eye(3)[y] + rng.normal(size=(60, 3))
+    apart = rng.integers(60, size=(8, 2))
+    apart = apart[apart[:, 0] != apart[:, 1]]
+    constraints = close(60, cannot_link=apart[y[apart[:, 0]] == y[apart[:, 1]]], n_classes=3)
+    codes = assign(scores, constraints, sizes=(np.full(3, 20.0), np.full(3, 20.0)))
+    if not violated_links(codes, constraints):
+        assert np.bincount(codes, minlength=3).tolist() == [20, 20, 20]
+
+
+def test_points_outside_sizes_are_counted():
+    codes = np.array([0, 0, 0, 1, 2])
+    assert outside_sizes(codes, (np.full(3, 1.0), np.full(3, 3.0))) == 0
+    assert outside_sizes(codes, (np.full(3, 1.0), np.full(3, 2.0))) == 1
+    assert outside_sizes(codes, (np.array([0.0, 2.0, 2.0]), np.full(3, 5.0))) == 2
 
 
 class TestManyGroups:

@@ -404,6 +404,15 @@ def test_symmetric_product_of_an_operator(n, options):
     torch.testing.assert_close(M.symmetric_product(X), (dense + dense.T) @ X / 2, rtol=1e-9, atol=1e-9)
 
 
+def test_symmetric_product_where_scalings_lie_far_apart():
+    A = decompose(blobs(80, 3, spread=1.0)[0]).cost(0.01).to(torch.float32)
+    M = balance(A, size=(20, 34), nu=0.002 * float(A.dense().abs().median())).M
+    X = gaussian(80, 2)
+    assert not bool(M.gibbs.symmetric_product(M.log_u, M.log_v, X).isfinite().all())
+    dense = M.dense().double()
+    torch.testing.assert_close(M.symmetric_product(X), (dense + dense.T) @ X / 2, rtol=1e-3, atol=1e-3)
+
+
 def test_symmetric_product_leaves_out_rows_that_known_ones_fill():
     labels = torch.arange(40) % 4
     labels[labels > 0] = 1  # a class of ten, all of whose members are known, and one of thirty

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import torch
 
-from tests.problems import blobs
+from tests.problems import blobs, gaussian
 from xsdc.core.balancing import balance
 from xsdc.core.extension import Extension
 from xsdc.core.objective import decompose
@@ -54,6 +56,21 @@ def test_others_are_told_apart_better_than_by_the_nearest_point():
     nearest = codes[torch.cdist(X[outside], X[inside]).argmin(1).numpy()]
     truth = y[outside].numpy()
     assert (found == truth).mean() > (nearest == truth).mean() + 0.02
+
+
+def test_points_are_left_out_of_their_own_centre():
+    X = gaussian(60, 8)
+    codes = np.arange(60) % 20  # three points each, by chance
+    Z = extended(X, 4)
+    rule = choose_rule(X, codes, 20, extension=Z)
+    told = dict(re.findall(r"(nearest centre among eigenvectors|ridge classifier) ([\d.]+)", rule.why))
+    own = Z.embed(X).numpy()
+    right = 0
+    for i in range(60):
+        rest = np.arange(60) != i
+        centres = np.stack([own[rest & (codes == c)].mean(0) for c in range(20)])
+        right += np.linalg.norm(centres - own[i], axis=1).argmin() == codes[i]
+    assert float(told["nearest centre among eigenvectors"]) == pytest.approx(right / 60, abs=1e-3)
 
 
 def test_the_rule_follows_classes_that_no_eigenvector_shows():

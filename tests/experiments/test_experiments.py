@@ -182,6 +182,7 @@ def test_random_facts_are_true_and_of_the_right_kind():
         lam=0.1,
         known=constraints.entries(),
         size=ClassSizes.around(4, 0, 4).among(constraints, constraints.entries()),
+        class_size=ClassSizes.around(4, 0, 4).of_classes(constraints, np.arange(n)),
         constraints=constraints,
         points=np.arange(n),
         n_clusters=4,

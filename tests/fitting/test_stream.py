@@ -116,6 +116,12 @@ class TestPartialFit:
         assert any("first time" in choice["why"] for choice in model.history_["choices"])
         assert model.score(X1, y1) > 0.9  # the first two are not forgotten
 
+    def test_positions_of_points_long_gone_are_not_told(self):
+        model = XSDC(**FAST)
+        for X, y in parts(300, 3, 2):
+            model.partial_fit(X, y)
+        assert model.checked_ is None
+
     def test_announced_classes(self):
         X, y = parts(200, 2, 1)[0]
         model = XSDC(**FAST).partial_fit(X, y, classes=[0, 1, 7])

@@ -12,6 +12,7 @@ from xsdc.core.balancing import balance
 from xsdc.core.constraints import close
 from xsdc.core.objective import decompose, ridge_classifier
 from xsdc.core.problem import Fractions
+from xsdc.core.sizes import ClassSizes
 from xsdc.errors import InvalidInputError
 from xsdc.labelers import (
     LABELERS,
@@ -30,13 +31,23 @@ from xsdc.labelers import (
 SIZE = Fractions(0.2, 0.5)
 
 
-def pose(X: torch.Tensor, *, k: int | None = 3, lam: float = 0.1, size: Fractions = SIZE, **facts) -> BatchProblem:
+def pose(
+    X: torch.Tensor,
+    *,
+    k: int | None = 3,
+    lam: float = 0.1,
+    size: Fractions = SIZE,
+    class_size: tuple[np.ndarray, np.ndarray] | None = None,
+    **facts,
+) -> BatchProblem:
     constraints = close(len(X), n_classes=k, **facts)
+    bounds = tuple(np.full(1, float(x) * len(X)) for x in (size.minimum, size.maximum))
     return BatchProblem(
         spectrum=decompose(X),
         lam=lam,
         known=constraints.entries(),
         size=size,
+        class_size=class_size or bounds,
         constraints=constraints,
         points=np.arange(len(X)),
         n_clusters=k,
@@ -45,7 +56,8 @@ def pose(X: torch.Tensor, *, k: int | None = 3, lam: float = 0.1, size: Fraction
 
 
 def view(X: torch.Tensor, *, k: int | None = 3, iteration: int = 0, **facts) -> WholeData:
-    return WholeData(iteration, lambda: X, close(len(X), n_classes=k, **facts), k, generator())
+    sizes = ClassSizes(np.array([0.2]), np.array([0.5]))
+    return WholeData(iteration, lambda: X, close(len(X), n_classes=k, **facts), sizes, k, generator())
 
 
 def labels_of(y: torch.Tensor, count: int) -> np.ndarray:
@@ -113,7 +125,7 @@ class TestEigen:
         torch.testing.assert_close(M, (y[:, None] == y).float(), atol=0.05, rtol=0)
 
     def test_weight_must_leave_something_for_the_first(self):
-        with pytest.raises(InvalidInputError, match="at most 1/2"):
+        with pytest.raises(InvalidInputError, match="at most 1/3"):
             Eigen(weight=0.6).label(pose(gaussian(20, 4)))
 
     def test_kmeans_on_eigenvectors_gives_an_equivalence_matrix(self):
@@ -125,9 +137,9 @@ class TestEigen:
     def test_eigengap_is_that_of_the_matrix(self):
         spectrum = decompose(gaussian(30, 6))
         values = torch.linalg.eigvalsh(spectrum.cost(0.1).dense())
-        for k in (1, 2, 4, 6):
+        for k in (1, 2, 4, 6, 7):  # the seventh is the last that the features have a say in
             assert spectrum.eigengap(0.1, k) == pytest.approx(float(values[k] - values[k - 1]), rel=1e-6)
-        assert spectrum.eigengap(0.1, 9) == 0
+        assert spectrum.eigengap(0.1, 9) == spectrum.eigengap(0.1, 30) == 0
 
 
 class TestPseudoLabels:
@@ -147,6 +159,20 @@ class TestPseudoLabels:
         part = torch.arange(0, 90, 2)
         M = labeler.label(pose(X[part]))
         assert torch.equal(M, (y[part][:, None] == y[part]).float())
+
+    def test_the_clusters_keep_bounds_and_links(self, monkeypatch):
+        X, _ = blobs(60, 2, spread=3.0)
+        asked = {}
+
+        def spy(A, **options):
+            asked.update(options)
+            return balance(A, **options)
+
+        monkeypatch.setattr("xsdc.labelers.pseudo_labels.balance", spy)
+        data = view(X, k=2, must_link=[(0, 1)], cannot_link=[(2, 3)])
+        PseudoLabels().look(replace(data, sizes=ClassSizes(np.array([0.4]), np.array([0.6]))))
+        assert (len(asked["known"].ones), len(asked["known"].zeros)) == (1, 1)
+        assert (float(asked["size"].minimum.min()), float(asked["size"].maximum.max())) == (0.4, 0.6)
 
     def test_clusters_are_made_anew_every_so_often(self):
         X, _ = blobs(60, 3)
@@ -218,6 +244,12 @@ class TestDeepClustering:
             DeepClustering().label(pose(gaussian(20, 4)))
 
 
+@pytest.mark.parametrize("make", [DeepClustering, PseudoLabels])
+def test_options_that_make_no_sense_are_refused(make):
+    with pytest.raises(InvalidInputError, match="every must be"):
+        make(every=0)
+
+
 class TestHard:
     def test_is_a_feasible_equivalence_matrix_no_worse_than_rounding(self):
         X, _ = blobs(60, 3, spread=0.7)
@@ -230,6 +262,12 @@ class TestHard:
         A = batch.spectrum.cost(0.1).dense()
         rounded = Hard(max_steps=0).label(batch)
         assert (M.double() * A).sum() < (rounded.double() * A).sum()
+
+    def test_each_class_has_bounds_of_its_own(self):
+        X, _ = blobs(60, 2, spread=3.0)
+        bounds = (np.array([6.0, 54.0]), np.array([6.0, 54.0]))
+        M = Hard().label(pose(X, k=2, size=Fractions(0.1, 0.9), class_size=bounds))
+        assert sorted(M.sum(1).unique().tolist()) == [6, 54]
 
     def test_fewer_points_than_classes(self):
         batch = pose(gaussian(4, 6), k=10, size=Fractions(0.0, 0.5), labels=np.array([9, -1, 9, 2]))

@@ -10,6 +10,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import StandardScaler
 from torch import nn
 
+from xsdc import XSDC
 from xsdc.errors import InvalidInputError
 from xsdc.networks import FixedNetwork, ModuleNetwork, build_network
 
@@ -52,6 +53,30 @@ def test_module_keeps_its_type_and_mode(generator):
     module.eval()
     build_network(module, X, generator=generator)
     assert not module.training
+
+
+def test_parts_that_are_frozen_stay_so(generator):
+    module = nn.Sequential(nn.BatchNorm1d(6), nn.Linear(6, 2), nn.Dropout())
+    module[0].eval()
+    network = build_network(module, X, generator=generator)
+    network.eval()
+    network.train()
+    assert [part.training for part in module] == [False, True, True]
+    whole = nn.Sequential(nn.BatchNorm1d(6), nn.Linear(6, 2)).eval()  # as one comes from a file
+    assert build_network(whole, X, generator=generator).train().module[0].training
+
+
+def test_a_network_of_ours_is_used_as_it_is(generator):
+    network = build_network("kn", X, generator=generator)
+    assert build_network(network, X, generator=generator) is network
+    with pytest.raises(InvalidInputError, match="made for inputs of shape"):
+        build_network(network, X[:, :4], generator=generator)
+    images = RNG.random((40, 12, 12))
+    small = {"input": "images", "layers": [{"width": 4, "patch": 3, "pooling": "global"}]}
+    sphere = build_network(small, images, generator=generator)
+    model = XSDC(2, network=sphere, max_iter=3, learning_rate=0.3, random_state=0).fit(images)
+    norms = torch.cat([p.detach().flatten(1).norm(dim=1) for p in model.network_.parameters()])
+    torch.testing.assert_close(norms, torch.ones_like(norms))
 
 
 def test_unfitted_transformer_is_fitted_on_a_copy(generator):

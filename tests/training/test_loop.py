@@ -270,6 +270,26 @@ def test_what_cannot_be_trained_is_told():
     assert still.history == []
 
 
+def test_points_of_one_class_move_nothing_and_set_no_rate():
+    trainer = make_trainer(labels=3, plan=Plan(4, 3, 0.5, 0.5))
+    classes = np.where(np.arange(90) < 3, 0, -1)
+    trainer.constraints = close(90, labels=classes, n_classes=3)
+    before = parameters(trainer)
+    seen = []
+
+    class Watch(Callback):
+        def on_step(self, trainer, record):
+            seen.append(parameters(trainer))
+
+    trainer.callbacks = (Watch(),)
+    trainer.run()
+    for after in seen[:4]:  # the supervised steps
+        assert torch.equal(after, before)
+    assert not torch.equal(seen[4], before)
+    extent = float((before - before.mean()).norm())
+    assert float((seen[4] - before).norm()) < 2 * extent
+
+
 def test_training_that_diverges_keeps_an_earlier_state_and_says_so():
     trainer = make_trainer(plan=Plan(0, 20, 0.5, 1e8, relative=False))
     before = parameters(trainer)

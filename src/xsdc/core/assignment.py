@@ -13,14 +13,15 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 SWEEPS = 20
 MOST_GROUPS = 5000  # whose classes are found by one linear programme; it takes seconds
+MOST_SECONDS = 2.0  # for solutions that split no group
 
 
 def assign(scores: Floats, constraints: Constraints, *, sizes: tuple[Floats, Floats] | None = None) -> Ints:
     """Give each point the class it scores highest in, among those that what is known allows.
 
-    Points known to be together share their scores. Labels, must-links and allowed classes are always met, then sizes.
-    Cannot-links are met one after the other, which may fail where the classes hardly suffice: such a pair then shares
-    a class (see :func:`violated_links`).
+    Points known to be together share their scores. Labels, must-links and allowed classes are always met, then
+    cannot-links, one after the other, which may fail where the classes hardly suffice: such a pair then shares a class
+    (see :func:`violated_links`). Sizes are met as far as these let them (see :func:`outside_sizes`).
 
     Parameters
     ----------
@@ -49,7 +50,16 @@ def assign(scores: Floats, constraints: Constraints, *, sizes: tuple[Floats, Flo
         choice = _within_sizes(total, choice, weight, *sizes)
     if constraints.apart.nnz:
         choice = _separated(total, choice, weight, constraints.apart)
+        if sizes is not None:
+            choice = _repaired(total, choice, weight, *sizes, apart=constraints.apart)
     return choice[group]
+
+
+def outside_sizes(codes: Ints, sizes: tuple[Floats, Floats]) -> int:
+    """Count the points by which classes are too small or too large; a point that should change class counts once."""
+    counts = np.bincount(codes, minlength=len(sizes[0]))
+    lo, hi = sizes
+    return int(max(np.maximum(lo - counts, 0).sum(), np.maximum(counts - hi, 0).sum()))
 
 
 def violated_links(codes: Ints, constraints: Constraints) -> int:
@@ -63,8 +73,8 @@ def violated_links(codes: Ints, constraints: Constraints) -> int:
 def _within_sizes(total: Floats, choice: Ints, weight: Ints, lo: Floats, hi: Floats) -> Ints:
     """Choose the classes of highest total score whose sizes are within bounds: a transport problem.
 
-    Its linear programme has a whole solution where all groups are single points; a larger group that it splits goes to
-    the class with the larger part.
+    Its linear programme has a whole solution where all groups are single points. Where it splits a larger one, whole
+    solutions are searched for a while; if none is found, a group goes to the class with its larger part.
     """
     k = total.shape[1]
     counts = np.bincount(choice, weight, minlength=k)
@@ -73,11 +83,22 @@ def _within_sizes(total: Floats, choice: Ints, weight: Ints, lo: Floats, hi: Flo
     if len(total) > MOST_GROUPS:
         return _repaired(total, _priced(total, weight, lo, hi), weight, lo, hi)
     solution = _transport(total, weight, lo, hi)
-    return choice if solution is None else solution[0]
+    if solution is None:
+        return choice
+    counts = np.bincount(solution[0], weight, minlength=k)
+    if (counts >= lo).all() and (counts <= hi).all():
+        return solution[0]
+    whole = _transport(total, weight, lo, hi, whole=True)
+    return _repaired(total, solution[0], weight, lo, hi) if whole is None else whole[0]
 
 
-def _transport(total: Floats, weight: Ints, lo: Floats, hi: Floats) -> tuple[Ints, Floats] | None:
-    """Solve the linear programme: classes, and what each class costs at its bounds; None where nothing meets them."""
+def _transport(
+    total: Floats, weight: Ints, lo: Floats, hi: Floats, *, whole: bool = False
+) -> tuple[Ints, Floats] | None:
+    """Solve the linear programme: classes, and what each class costs at its bounds; None where nothing meets them.
+
+    With ``whole`` no group is split, and what is found in a limited time is taken, within a hundredth of the best.
+    """
     groups, k = total.shape
     possible = np.isfinite(total)
     sums = kron(weight[None, :].astype(np.float64), identity(k))
@@ -89,11 +110,15 @@ def _transport(total: Floats, weight: Ints, lo: Floats, hi: Floats) -> tuple[Int
         b_eq=np.ones(groups),
         bounds=np.stack([np.zeros(groups * k), possible.ravel().astype(np.float64)], 1),
         method="highs",
+        integrality=1 if whole else 0,
+        options={"time_limit": MOST_SECONDS, "mip_rel_gap": 0.01} if whole else {},
     )
-    if result.x is None:  # no assignment of whole groups meets the bounds
+    if result.x is None:  # nothing that was found meets the bounds
         return None
-    marginals = result.ineqlin.marginals  # zero or less: what the best total would gain by a wider bound
     best: Ints = result.x.reshape(groups, k).argmax(1)
+    if whole:
+        return best, np.zeros(k)
+    marginals = result.ineqlin.marginals  # zero or less: what the best total would gain by a wider bound
     return best, marginals[k:] - marginals[:k]
 
 
@@ -107,9 +132,18 @@ def _priced(total: Floats, weight: Ints, lo: Floats, hi: Floats) -> Ints:
     return choice
 
 
-def _repaired(total: Floats, choice: Ints, weight: Ints, lo: Floats, hi: Floats) -> Ints:
-    """Move groups out of classes that are too large, then into those too small, those that lose least first."""
+def _repaired(
+    total: Floats, choice: Ints, weight: Ints, lo: Floats, hi: Floats, *, apart: csr_matrix | None = None
+) -> Ints:
+    """Move groups out of classes that are too large, then into those too small, those that lose least first.
+
+    None moves to where one is that it must be apart from.
+    """
     choice, k = choice.copy(), total.shape[1]
+
+    def clashes(g: int, c: int) -> bool:
+        return apart is not None and bool((choice[apart.indices[apart.indptr[g] : apart.indptr[g + 1]]] == c).any())
+
     for _ in range(2 * k):
         counts = np.bincount(choice, weight, minlength=k)
         over, under = counts - hi, lo - counts
@@ -133,7 +167,7 @@ def _repaired(total: Floats, choice: Ints, weight: Ints, lo: Floats, hi: Floats)
             side = int(choice[g] if growing else into[g])
             if need <= 0 or not np.isfinite(total[g, into[g]]):
                 break
-            if weight[g] <= left[side]:
+            if weight[g] <= left[side] and not clashes(g, into[g]):
                 choice[g], need = into[g], need - weight[g]
                 left[side] -= weight[g]
     return choice

@@ -55,6 +55,8 @@ class BalancedOperator:
         if self.cap is not None:
             return (self @ X + self.T @ X) / 2
         out = self.gibbs.symmetric_product(self.log_u, self.log_v, X)
+        if not bool(out.isfinite().all()):  # the two scalings lie too far apart to be parted
+            return (self @ X + self.T @ X) / 2
         i, j = both_orders(self.known.ones)
         return out.add_(X).index_add_(0, i, X[j])
 

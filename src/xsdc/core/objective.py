@@ -114,10 +114,17 @@ class Spectrum:
 
     def eigengap(self, lam: float, k: int) -> float:
         """Gap between the k-th and the next smallest eigenvalue of A; the first is that of the constant vector."""
-        if k > len(self.s):
+        if k >= self.n:
             return 0.0
-        below = lam / (float(self.s[k - 2]) ** 2 + self.n * lam) if k > 1 else 0.0
-        return lam / (float(self.s[k - 1]) ** 2 + self.n * lam) - below
+        below, above = (self._eigenvalue(lam, place) for place in (k - 1, k))
+        return above - below
+
+    def _eigenvalue(self, lam: float, place: int) -> float:
+        """One of the eigenvalues of A in ascending order: 0, one for each singular value, then 1/n."""
+        if place == 0:
+            return 0.0
+        s = float(self.s[place - 1]) if place <= len(self.s) else 0.0
+        return lam / (s**2 + self.n * lam)
 
     def ridge_for_dimension(self, dimension: float) -> float:
         """Find the ``lam`` within [2^-40, 1] whose effective dimension comes nearest to the given one."""

@@ -23,6 +23,7 @@ from xsdc.errors import InfeasibleError, InvalidInputError
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 SLACK = 1e-9
+UNBOUNDED = Fractions(0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -116,15 +117,26 @@ class ClassSizes:
             )
 
     def among_sample(self, constraints: Constraints, known: Known, points: Ints) -> Fractions:
-        """Bounds on the groups of a batch, or none at all where chance has drawn one that cannot meet them."""
+        """Bounds on the groups of a batch; `UNBOUNDED` where chance has drawn one that cannot meet them."""
         size = self.among(constraints, known, points)
         b = len(points)
         lo, hi = (torch.as_tensor(x) * b for x in (size.minimum, size.maximum))
         try:
             check_feasible(known, lo, hi, cap=None)
         except InfeasibleError:
-            return Fractions(0.0, 1.0)
+            return UNBOUNDED
         return size
+
+    def of_classes(self, constraints: Constraints, points: Ints) -> tuple[Floats, Floats]:
+        """Least and largest number of points that each class, or any, may have among some of all points."""
+        n, classes = constraints.n, constraints.classes
+        here = classes[points]
+        k = len(self.minimum)
+        taken = np.bincount(classes[classes >= 0], minlength=k)[:k] if k > 1 else np.zeros(1)
+        present = np.bincount(here[here >= 0], minlength=k)[:k] if k > 1 else np.zeros(1)
+        share = (len(here) - present.sum()) / max(n - taken.sum(), 1)
+        lo, hi = (present + share * np.maximum(x * n - taken, 0) for x in (self.minimum, self.maximum))
+        return lo, hi
 
     def among(self, constraints: Constraints, known: Known, points: Ints | None = None) -> Fractions:
         """Bounds on the group of each of some points, as shares of those points.
@@ -140,23 +152,17 @@ class ClassSizes:
         points : array of int, shape (b,), optional
             The chosen points; all by default.
         """
-        n, classes = constraints.n, constraints.classes
-        here = classes if points is None else classes[points]
-        k = len(self.minimum)
-        taken = np.bincount(classes[classes >= 0], minlength=k)[:k] if k > 1 else np.zeros(1)
-        present = np.bincount(here[here >= 0], minlength=k)[:k] if k > 1 else np.zeros(1)
-        share = (len(here) - present.sum()) / max(n - taken.sum(), 1)
-        lo, hi = (present + share * np.maximum(x * n - taken, 0) for x in (self.minimum, self.maximum))
+        points = np.arange(constraints.n) if points is None else points
+        lo, hi = self.of_classes(constraints, points)
+        b, k = len(points), len(lo)
         if k == 1:
-            rows = np.full(len(here), lo[0]), np.full(len(here), hi[0])
+            rows = np.full(b, lo[0]), np.full(b, hi[0])
         else:
             sets = constraints.allowed[:, :k]
             least = np.where(sets, lo, np.inf).min(1)
             most = np.where(sets, hi, 0.0).max(1)
-            group = constraints.group if points is None else constraints.group[points]
-            which = constraints.group_set[group]
+            which = constraints.group_set[constraints.group[points]]
             rows = least[which], most[which]
-        b = len(here)
         ones, zeros = known.ones_per_row().numpy(), known.zeros_per_row().numpy()
         most_here = np.minimum(np.maximum(rows[1], np.maximum(ones, 1)), b)
         least_here = np.minimum(rows[0], b - zeros)

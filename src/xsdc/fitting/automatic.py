@@ -96,12 +96,14 @@ def _supervised_steps(
 ) -> int:
     if settings.supervised_iter != "auto":
         return settings.supervised_iter
-    enough = labeled >= 2 * (knowledge.n_clusters or 1)
+    classes = knowledge.constraints.classes
+    several = len(np.unique(classes[classes >= 0])) > 1  # points of one class say nothing about what tells it apart
+    enough = several and labeled >= 2 * (knowledge.n_clusters or 1)
     if on_sphere and enough and labeled < knowledge.n:
-        choices.note("supervised_iter", 100, "filters on the sphere and two labels per class or more")
+        choices.note("supervised_iter", 100, "filters on the sphere, and two labels per class or more on average")
         return 100
     if network.trainable:
-        why = "the joint steps see the labels too" if enough else "fewer than two labels per class"
+        why = "the joint steps see the labels too" if enough else "fewer than two labels per class, or one class alone"
         choices.note("supervised_iter", 0, why)
     return 0
 

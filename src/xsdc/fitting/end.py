@@ -11,7 +11,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from xsdc.core.assignment import violated_links
+from xsdc.core.assignment import outside_sizes, violated_links
 from xsdc.core.classifier import Classifier, fit_classifier
 from xsdc.core.labelling import Candidate, Labelling
 from xsdc.core.objective import decompose
@@ -136,6 +136,15 @@ class End:
         if violated:
             warnings.warn(
                 f"{violated} cannot-links could not be met with {len(knowledge.names)} classes.",
+                UserWarning,
+                stacklevel=4,
+            )
+        sizes = self.bounds.for_classes(len(knowledge.names)).counts(len(codes))
+        outside = 0 if sizes is None else outside_sizes(codes, sizes)
+        if outside:
+            warnings.warn(
+                f"The bounds on sizes are not quite met: {outside} of {len(codes)} points would have to change class,"
+                " which what is known of them hardly allows.",
                 UserWarning,
                 stacklevel=4,
             )

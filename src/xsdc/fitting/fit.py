@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -19,6 +20,7 @@ from xsdc.core.feasibility import check_feasible
 from xsdc.core.labelling import Candidate, Labelling
 from xsdc.core.objective import decompose
 from xsdc.core.sizes import ClassSizes
+from xsdc.errors import InfeasibleError
 from xsdc.fitting.automatic import choose_sizes
 from xsdc.fitting.choices import Choices
 from xsdc.fitting.end import End, Outcome
@@ -31,6 +33,7 @@ from xsdc.fitting.train import hold_out, make_trainer, why_stopped
 from xsdc.networks import Network
 from xsdc.networks.rows import Rows
 from xsdc.training import Trainer
+from xsdc.validation import named
 
 Ints = npt.NDArray[np.int64]
 CLEARLY = 0.1  # of a margin; the first features are partial to the groups that they themselves have led to
@@ -98,14 +101,20 @@ class Fitted:
         )
 
     def equivalence(self, points: Ints) -> Tensor:
-        """Estimate M among some points as it was for the labels: the cost balanced under what is known."""
-        constraints = self.outcome.knowledge.constraints.restricted(points)
+        """Estimate M among some points as it was for the labels: the cost balanced under what is known.
+
+        They are balanced along with points that stand for all: among a few alone neither the ridge nor the sizes of
+        classes, which were chosen for all, would mean anything.
+        """
+        knowledge, way = self.outcome.knowledge, self.outcome.candidate
+        together = np.union1d(points, choose_landmarks(knowledge, np.random.RandomState(0)))
+        constraints = knowledge.constraints.restricted(together)
         known = constraints.entries()
-        way = self.outcome.candidate
-        A = decompose(self.features[torch.from_numpy(points)]).cost(way.lam).dense(torch.float32)
-        size = way.sizes.among_sample(constraints, known, np.arange(len(points)))
+        A = decompose(self.features[torch.from_numpy(together)]).cost(way.lam).dense(torch.float32)
+        size = way.sizes.among_sample(constraints, known, np.arange(len(together)))
         M = balance(A, size=size, known=known, nu=self.end.entropy).M
-        return M if isinstance(M, Tensor) else M.dense()
+        place = torch.from_numpy(np.searchsorted(together, points))
+        return (M if isinstance(M, Tensor) else M.dense())[place][:, place]
 
     def relabeled(self, n_clusters: int, *, choices: Choices, rng: np.random.RandomState) -> Outcome:
         """Label anew with another number of classes, within the user's bounds where there are any."""
@@ -179,6 +188,14 @@ def fit_model(
     check_pairs(knowledge.constraints.restricted(landmarks))  # now, and not after training
     first_state = copy.deepcopy(network.state_dict())
     trainer.run()
+    unbounded = sum(step.get("unbounded", False) for step in trainer.history)
+    if unbounded and given is not None:
+        warnings.warn(
+            f"In {unbounded} of {len(trainer.history)} steps the points drawn could not meet the bounds on sizes with"
+            " what is known of them; these steps were made without bounds.",
+            UserWarning,
+            stacklevel=3,
+        )
     conclude = partial(
         _conclude,
         trainer,
@@ -307,8 +324,20 @@ def check_sizes(cluster_size: ClusterSize, knowledge: Knowledge) -> ClassSizes |
     if sizes is None:
         return None
     sizes.check(knowledge.constraints, n_classes=knowledge.n_clusters, names=knowledge.names)
-    constraints = knowledge.constraints.restricted(choose_landmarks(knowledge, np.random.RandomState(0)))
+    landmarks = choose_landmarks(knowledge, np.random.RandomState(0))
+    constraints = knowledge.constraints.restricted(landmarks)
     known = constraints.entries()
     size = sizes.among(constraints, known)
-    check_feasible(known, *(torch.as_tensor(x) * constraints.n for x in (size.minimum, size.maximum)), cap=None)
+    try:
+        check_feasible(known, *(torch.as_tensor(x) * constraints.n for x in (size.minimum, size.maximum)), cap=None)
+    except InfeasibleError as error:
+        if len(landmarks) == knowledge.n:
+            raise
+        rows = landmarks[list(error.rows)].tolist()  # it names places among the landmarks, and sizes among them
+        raise InfeasibleError(
+            f"No grouping meets the bounds on sizes together with what is known of the points {named(rows)} (seen among"
+            f" {len(landmarks)} of {knowledge.n} points). Lower the minimum, raise the maximum or drop some"
+            " constraints.",
+            rows=rows,
+        ) from error
     return sizes

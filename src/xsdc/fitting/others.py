@@ -66,12 +66,17 @@ def choose_rule(Phi: Tensor, codes: Ints, k: int, *, extension: Extension | None
 
 def _by_centre(Phi: Tensor, codes: Ints, k: int, extension: Extension) -> Rule:
     Z = extension.embed(Phi).cpu().numpy()
-    centres = [Z[codes == c].mean(0, keepdims=True) for c in np.unique(codes)]
+    present, local, counts = np.unique(codes, return_inverse=True, return_counts=True)
+    centres = [Z[codes == c].mean(0, keepdims=True) for c in present]
 
     def scores(X: Tensor) -> Floats:
         return _spread(nearness(extension.embed(X).cpu().numpy(), centres), codes, k)
 
-    return Rule("nearest centre among eigenvectors", scores, float((scores(Phi).argmax(1) == codes).mean()))
+    left_out = nearness(Z, centres)
+    own = (np.arange(len(Z)), local)
+    with np.errstate(divide="ignore", invalid="ignore"):  # without a point its centre moves away, or is gone
+        left_out[own] = np.where(counts[local] > 1, left_out[own] * counts[local] / (counts[local] - 1), -np.inf)
+    return Rule("nearest centre among eigenvectors", scores, float((left_out.argmax(1) == local).mean()))
 
 
 def _by_neighbour(Phi: Tensor, codes: Ints, k: int, extension: Extension) -> Rule:

@@ -15,6 +15,7 @@ from xsdc.core.labelling import Candidate
 from xsdc.core.sizes import ClassSizes
 from xsdc.errors import InvalidInputError
 from xsdc.fitting.knowledge import read_choices
+from xsdc.fitting.landmarks import in_turn
 from xsdc.fitting.settings import Settings
 from xsdc.fitting.sources import Source
 
@@ -116,19 +117,9 @@ class Kept:
         labeled = np.flatnonzero([label is not None for label in self.y])
         others = np.setdiff1d(np.arange(len(self)), labeled)
         room = max(round(LABELED_SHARE * most), most - len(others))
-        chosen = self._even(labeled, room)
+        chosen = in_turn(labeled[np.argsort(-self.keys[labeled], kind="stable")], self.y)[:room]
         rest = others[np.argsort(-self.keys[others], kind="stable")][: most - len(chosen)]
         return self.taken(np.sort(np.concatenate([chosen, rest])))
-
-    def _even(self, labeled: Ints, room: int) -> Ints:
-        """Choose labeled points by their keys, class by class in turn."""
-        order = labeled[np.argsort(-self.keys[labeled], kind="stable")]
-        turn: dict[Any, int] = {}
-        turns = []
-        for i in order:
-            turn[self.y[i]] = turn.get(self.y[i], 0) + 1
-            turns.append(turn[self.y[i]])
-        return order[np.argsort(turns, kind="stable")][:room]
 
     def taken(self, points: Ints) -> Kept:
         """Take some points, with what is known among them."""

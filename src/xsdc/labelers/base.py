@@ -17,8 +17,10 @@ from xsdc.core.known import Known, both_orders
 from xsdc.core.objective import Spectrum
 from xsdc.core.operators import Operator
 from xsdc.core.problem import Fractions
+from xsdc.core.sizes import ClassSizes
 from xsdc.errors import InvalidInputError
 
+Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
@@ -35,7 +37,9 @@ class BatchProblem:
     known : Known
         Entries of M that are known.
     size : Fractions
-        Bounds on group sizes, as shares of the batch.
+        Bounds on the size of each point's group, as shares of the batch.
+    class_size : pair of arrays, each of shape (n_clusters,) or (1,)
+        Least and largest number of points of each class in the batch, or of any.
     constraints : Constraints
         What is known of the points, classes among it.
     points : array of int, shape (n,)
@@ -50,6 +54,7 @@ class BatchProblem:
     lam: float
     known: Known
     size: Fractions
+    class_size: tuple[Floats, Floats]
     constraints: Constraints
     points: Ints
     n_clusters: int | None
@@ -84,6 +89,8 @@ class WholeData:
         Computes the normalised features of all points, shape (n, D), when asked.
     constraints : Constraints
         What is known of all points.
+    sizes : ClassSizes
+        Bounds on classes.
     n_clusters : int or None
         Number of classes; None where it is open.
     generator : torch.Generator
@@ -93,6 +100,7 @@ class WholeData:
     iteration: int
     features: Callable[[], Tensor]
     constraints: Constraints
+    sizes: ClassSizes
     n_clusters: int | None
     generator: torch.Generator
 

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from xsdc.errors import InvalidInputError
 from xsdc.labelers.base import BatchProblem, Labeler, WholeData, draw_seed, require_number
+from xsdc.validation import as_count
 
 KEPT_VARIANCE = 0.95
 
@@ -38,6 +39,12 @@ class DeepClustering(Labeler):
     n_groups: int | None = None
     every: int = 50
     _codes: Tensor | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        as_count(self.every, name="every")
+        if self.n_groups is not None:
+            as_count(self.n_groups, name="n_groups")
 
     def look(self, data: WholeData) -> None:
         """Make the clusters, where it is time."""

@@ -36,10 +36,8 @@ class Eigen(Labeler):
         """Fill in M."""
         k = require_number(batch.n_clusters, name="eigen")
         share = 1 / k if self.weight is None else self.weight
-        if not (share > 0 and (k - 1) * share <= 1):
-            raise InvalidInputError(
-                f"weight must be above 0 and at most 1/{max(k - 1, 1)} for {k} classes; it is {share}."
-            )
+        if not (share > 0 and k * share <= 1 + 1e-12):
+            raise InvalidInputError(f"weight must be above 0 and at most 1/{k} for {k} classes; it is {share}.")
         U = eigenvectors(batch, k)
         weights = torch.full((U.shape[1],), batch.n * share, dtype=U.dtype, device=U.device)
         weights[0] = batch.n - (U.shape[1] - 1) * batch.n * share
@@ -60,7 +58,11 @@ class EigenKMeans(Labeler):
 
 
 def eigenvectors(batch: BatchProblem, k: int) -> Tensor:
-    """Eigenvectors of A to its k smallest eigenvalues (fewer where A has no more), shape (n, k)."""
+    """Eigenvectors of A to its k smallest eigenvalues, shape (n, k).
+
+    Fewer where the features have fewer directions: which others belong to the k smallest is then left open, since all
+    vectors outside the features have the same eigenvalue.
+    """
     spectrum = batch.spectrum
     U = spectrum.P[:, : k - 1] / spectrum.s[: k - 1]
     constant = torch.full((batch.n, 1), batch.n**-0.5, dtype=U.dtype, device=U.device)

@@ -15,7 +15,7 @@ from xsdc.core.balancing import balance
 from xsdc.core.labelling import seeded_scores
 from xsdc.core.local_search import Items, descend
 from xsdc.core.rounding import spectral_embedding
-from xsdc.labelers.base import BatchProblem, Labeler, draw_seed, require_number
+from xsdc.labelers.base import BatchProblem, Ints, Labeler, draw_seed, require_number
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,9 @@ class Hard(Labeler):
         if batch.n < k:  # no group needs two points that nothing ties together
             return batch.equivalence(torch.from_numpy(batch.constraints.group).to(batch.spectrum.s.device))
         A = batch.spectrum.cost(batch.lam).dense()
-        lo, hi = self._bounds(batch)
-        start = self._start(batch, A, k, (np.full(k, lo), np.full(k, hi)))
+        lo, hi = (np.broadcast_to(x, (k,)) for x in batch.class_size)
+        lo, hi = np.floor(lo + 1e-9).astype(np.int64), np.ceil(hi - 1e-9).astype(np.int64)
+        start = self._start(batch, A, k, (lo.astype(np.float64), hi.astype(np.float64)))
         items = self._items(batch, A.cpu().numpy(), k, lo, hi)
         first = np.unique(batch.constraints.group, return_index=True)[1]
         end = descend(items, start[first], max_steps=self.max_steps)
@@ -58,13 +59,7 @@ class Hard(Labeler):
         return assign(scores, batch.constraints, sizes=sizes)
 
     @staticmethod
-    def _bounds(batch: BatchProblem) -> tuple[int, int]:
-        """Points that any group may have, at least and at most."""
-        least, most = (torch.as_tensor(x) * batch.n for x in (batch.size.minimum, batch.size.maximum))
-        return int(np.floor(float(least.min()) + 1e-9)), int(np.ceil(float(most.max()) - 1e-9))
-
-    @staticmethod
-    def _items(batch: BatchProblem, A: np.ndarray, k: int, lo: int, hi: int) -> Items:
+    def _items(batch: BatchProblem, A: np.ndarray, k: int, lo: Ints, hi: Ints) -> Items:
         """Points known to be together, as one item each."""
         facts = batch.constraints
         m = len(facts.group_set)
@@ -76,6 +71,6 @@ class Hard(Labeler):
             count=np.bincount(facts.group),
             allowed=facts.allowed[facts.group_set][:, :k],
             apart=facts.apart.toarray().astype(np.int64) if facts.apart.nnz else None,
-            lo=np.full(k, lo),
-            hi=np.full(k, hi),
+            lo=lo,
+            hi=hi,
         )

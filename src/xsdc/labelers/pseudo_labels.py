@@ -12,9 +12,9 @@ from xsdc.core.assignment import assign
 from xsdc.core.balancing import balance
 from xsdc.core.classifier import Classifier, fit_classifier
 from xsdc.core.objective import decompose
-from xsdc.core.problem import Fractions
 from xsdc.core.rounding import spectral_clustering
 from xsdc.labelers.base import BatchProblem, Labeler, WholeData, draw_seed, require_number
+from xsdc.validation import as_count, as_positive
 
 MOST_CLUSTERED = 2000
 
@@ -35,6 +35,11 @@ class PseudoLabels(Labeler):
     lam: float = 2.0**-7
     _classifier: Classifier | None = field(default=None, init=False, repr=False)
 
+    def __post_init__(self) -> None:
+        """Check the options."""
+        as_count(self.every, name="every")
+        as_positive(self.lam, name="lam")
+
     def look(self, data: WholeData) -> None:
         """Cluster the whole data, or a sample of it, and fit a classifier to the clusters."""
         if (data.constraints.classes >= 0).any() or (data.iteration % self.every and self._classifier is not None):
@@ -42,10 +47,11 @@ class PseudoLabels(Labeler):
         k = require_number(data.n_clusters, name="pseudo-labels")
         rng = draw_seed(data.generator)
         Phi = data.features()
-        sample = torch.from_numpy(rng.permutation(len(Phi))[:MOST_CLUSTERED])
-        spectrum = decompose(Phi[sample])
+        sample = rng.permutation(len(Phi))[:MOST_CLUSTERED]
+        spectrum = decompose(Phi[torch.from_numpy(sample)])
         A = spectrum.cost(self.lam).dense(torch.float32)
-        M = balance(A, size=Fractions(0.5 / k, min(2 / k, 1.0))).M
+        known = data.constraints.entries(sample)
+        M = balance(A, size=data.sizes.among_sample(data.constraints, known, sample), known=known).M
         codes = spectral_clustering(M, k, random_state=rng).labels
         self._classifier = fit_classifier(spectrum, codes, n_classes=k, lam=self.lam)
 

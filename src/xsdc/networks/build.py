@@ -33,8 +33,8 @@ def build_network(
     ----------
     spec : str, NetworkConfig, mapping, nn.Module, transformer or callable
         A name (``kn``, ``lenet5-ckn``, ``ckn-gm``, ``cnn``) or ``auto``, which chooses by the data; a
-        configuration, also as plain data; a module, see `ModuleNetwork`; a transformer or callable, see
-        `FixedNetwork`.
+        configuration, also as plain data; a network made before, which is used as it is; a module, see
+        `ModuleNetwork`; a transformer or callable, see `FixedNetwork`.
     X : array-like
         Vectors (n, d), or images (n, H, W), (n, H, W, C), (n, C, H, W).
     generator : torch.Generator
@@ -53,6 +53,13 @@ def build_network(
     if dtype not in (torch.float32, torch.float64):
         raise InvalidInputError(f"dtype must be torch.float32 or torch.float64; it is {dtype}.")
     data = prepare_input(X, images=is_image_array(X), channels=channels, dtype=dtype)
+    if isinstance(spec, Network):  # one of ours, as it is: it knows how its filters take a step
+        if tuple(data.shape[1:]) != spec.input_shape:
+            raise InvalidInputError(
+                f"The network was made for inputs of shape {spec.input_shape} each (channels first); X has"
+                f" {tuple(data.shape[1:])}."
+            )
+        return spec
     if isinstance(spec, nn.Module):
         return ModuleNetwork(spec, example=data, dtype=dtype)
     if isinstance(spec, str | NetworkConfig | Mapping):

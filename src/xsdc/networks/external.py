@@ -50,6 +50,7 @@ class ModuleNetwork(Network):
         self.module = module
         self.input_shape = tuple(example.shape[1:])
         self._dtype = dtype
+        self._frozen = [part for part in module.modules() if not part.training] if module.training else []
         try:
             self.n_features = int(self.features(example[:2].to(self.device, self.dtype)).shape[1])
         except InvalidInputError:
@@ -58,6 +59,13 @@ class ModuleNetwork(Network):
             raise InvalidInputError(
                 f"The module {type(module).__name__} does not take a batch of shape {tuple(example[:2].shape)}: {error}"
             ) from error
+
+    def train(self, mode: bool = True) -> ModuleNetwork:
+        """Set the mode; parts that the user has put into evaluation mode, the others in training, stay there."""
+        super().train(mode)
+        for part in self._frozen:
+            part.training = False
+        return self
 
     @property
     def dtype(self) -> torch.dtype:

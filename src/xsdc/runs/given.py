@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from xsdc.data import Dataset, Rows, draw_sample, read_data, read_links, read_pairs
 from xsdc.errors import InvalidInputError
+from xsdc.fitting.landmarks import in_turn
 from xsdc.runs.configuration import DataOptions
 
 Pairs = npt.NDArray[np.int64]
@@ -110,9 +111,4 @@ def hide_labels(dataset: Dataset, keep: int, rng: np.random.Generator) -> Datase
 
 def draw_evenly(labels: Sequence[Any], count: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
     """Draw positions so that classes come in turn, as long as they last."""
-    order = rng.permutation(len(labels))
-    seen: dict[Any, int] = {}
-    turn = np.empty(len(labels), dtype=np.int64)
-    for position in order:
-        turn[position] = seen[labels[position]] = seen.get(labels[position], -1) + 1
-    return order[np.argsort(turn[order], kind="stable")][:count]
+    return in_turn(rng.permutation(len(labels)), np.array([*labels, None], dtype=object)[:-1])[:count]

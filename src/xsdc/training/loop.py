@@ -167,6 +167,7 @@ class Trainer:
         self.best_score: float | None = None
         self.best_iteration = 0
         self.interrupted = self.diverged = False
+        self._rated: bool | None = None  # the stage whose lengths of step are set: whether it is the supervised one
         self._first_state = _copied(network)
         self._best_state: dict[str, Tensor] | None = None
         self._evaluations_since_best = 0
@@ -247,14 +248,8 @@ class Trainer:
             n_clusters=self.n_clusters,
             generator=self.generator,
         )
-        for optimizer in self.optimizers:
-            optimizer.zero_grad()
-        objective.value.backward()  # type: ignore[no-untyped-call]
-        shared.add_gradients()
-        if first_of_stage:
-            self._set_rates(supervised=supervised)
-        for optimizer in self.optimizers:
-            optimizer.step()
+        if not objective.flat:
+            self._descend(objective.value, shared, supervised=supervised)
         self.iteration += 1
         record = {
             "iteration": self.iteration,
@@ -264,11 +259,25 @@ class Trainer:
         }
         if objective.eigengap is not None:
             record["eigengap"] = objective.eigengap
+        if not objective.bounded:
+            record["unbounded"] = True
         if self.iteration % self.plan.evaluate_every == 0 or self.iteration == self.plan.total:
             record |= self._evaluate()
         self.history.append(record)
         for callback in self.callbacks:
             callback.on_step(self, record)
+
+    def _descend(self, value: Tensor, shared: SharedFeatures, *, supervised: bool) -> None:
+        """Change the parameters along the gradient; the first one of a stage says how long its steps are."""
+        for optimizer in self.optimizers:
+            optimizer.zero_grad()
+        value.backward()  # type: ignore[no-untyped-call]
+        shared.add_gradients()
+        if self._rated != supervised:
+            self._set_rates(supervised=supervised)
+            self._rated = supervised
+        for optimizer in self.optimizers:
+            optimizer.step()
 
     @contextmanager
     def _chance_of_modules(self) -> Iterator[None]:
@@ -290,6 +299,7 @@ class Trainer:
             iteration=self.iteration - self.plan.supervised_iter,
             features=lambda: normalize_features(self.network.features(self.data))[0],
             constraints=self.constraints,
+            sizes=self.sizes,
             n_clusters=self.n_clusters,
             generator=self.generator,
         )
@@ -344,6 +354,7 @@ class Trainer:
             "first_state": copy.deepcopy(self._first_state),
             "labeler": copy.deepcopy(self.labeler.state_dict()),
             "memory": self.memory.state_dict(),
+            "rated": self._rated,
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -359,6 +370,7 @@ class Trainer:
         self._first_state = copy.deepcopy(state["first_state"])
         self.labeler.load_state_dict(copy.deepcopy(state["labeler"]))
         self.memory.load_state_dict(state["memory"])
+        self._rated = state["rated"]
 
     def fingerprint(self) -> str:
         """Digest of what makes this training what it is: data, knowledge, first parameters, plan, source of chance.

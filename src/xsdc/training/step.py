@@ -6,13 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from xsdc.core.constraints import Constraints
 from xsdc.core.objective import decompose, trace_objective
 from xsdc.core.operators import LabelEquivalence
-from xsdc.core.sizes import ClassSizes
+from xsdc.core.sizes import UNBOUNDED, ClassSizes
 from xsdc.labelers import BatchProblem, Labeler
 from xsdc.networks import Network, normalize_features
 from xsdc.networks.rows import Rows
@@ -71,10 +72,17 @@ class Objective:
         tr(M A), with a gradient.
     eigengap : float or None
         Gap of the eigenvalues of A after the k-th; None where the number of classes is open.
+    flat : bool
+        Whether M is the same everywhere. Since A 1 = 0, tr(M A) is then zero whatever the features are, and its
+        gradient is rounding.
+    bounded : bool
+        Whether the bounds on sizes could be met, and held.
     """
 
     value: Tensor
     eigengap: float | None
+    flat: bool = False
+    bounded: bool = True
 
 
 def batch_objective(
@@ -97,16 +105,22 @@ def batch_objective(
     eigengap = None if n_clusters is None else spectrum.eigengap(lam, n_clusters)
     classes = torch.from_numpy(constraints.classes[points]).to(Phi.device)
     if bool((classes >= 0).all()):
-        return Objective(trace_objective(Phi, LabelEquivalence(classes), lam, spectrum=spectrum), eigengap)
+        value = trace_objective(Phi, LabelEquivalence(classes), lam, spectrum=spectrum)
+        return Objective(value, eigengap, flat=bool((classes == classes[0]).all()))
     known = constraints.entries(points)
+    size = sizes.among_sample(constraints, known, points)
+    bounded = size is not UNBOUNDED
     problem = BatchProblem(
         spectrum=spectrum,
         lam=lam,
         known=known,
-        size=sizes.among_sample(constraints, known, points),
+        size=size,
+        class_size=sizes.of_classes(constraints, points) if bounded else (np.zeros(1), np.full(1, float(len(points)))),
         constraints=constraints.restricted(points),
         points=points,
         n_clusters=n_clusters,
         generator=generator,
     )
-    return Objective(trace_objective(Phi, labeler.label(problem), lam, spectrum=spectrum), eigengap)
+    M = labeler.label(problem)
+    flat = isinstance(M, Tensor) and bool((M[0] == M[0, 0]).all() and (M[0, 0] == M).all())
+    return Objective(trace_objective(Phi, M, lam, spectrum=spectrum), eigengap, flat, bounded)
