@@ -241,3 +241,52 @@ def test_memory_does_not_grow_with_the_file(xsdc, tmp_path, ending):
         assert count == n
         peaks.append(peak / 1024)
     assert peaks[1] - peaks[0] < 40, peaks  # megabytes; the whole file as numbers would be 102 alone
+
+
+def as_written(table: pd.DataFrame, decimal: str) -> str:
+    return table.to_csv(sep=";", decimal=decimal, index=False)
+
+
+def test_numbers_are_read_as_the_file_writes_them(xsdc, tmp_path):
+    table = make_table(20)
+    columns = ["height", "width", "weight", "colour", "name"]
+    (tmp_path / "a.csv").write_text(as_written(table, ","))
+    (tmp_path / "comma.csv").write_text(as_written(table[columns], ","))
+    (tmp_path / "point.csv").write_text(as_written(table[columns], "."))
+    fitted = xsdc("fit", "a.csv", *ROLES, *QUICK, "--out", "run", "--no-report")
+    assert fitted.code == 0, fitted.err
+    comma = xsdc("predict", "run", "comma.csv", "-o", "comma-out.csv")
+    point = xsdc("predict", "run", "point.csv", "-o", "point-out.csv")
+    assert (comma.code, point.code) == (0, 0)
+    assert (tmp_path / "comma-out.csv").read_text() == (tmp_path / "point-out.csv").read_text()
+    assert "were read as numbers with a decimal comma" in comma.err
+    assert "The table of the fit" not in comma.err
+    said = (
+        "The table of the fit had numbers with a decimal comma; `point.csv` has a decimal point and was read like that"
+    )
+    assert said in point.err.replace("\n", " ")
+
+
+def test_rows_with_nothing_in_them_are_not_predicted(xsdc, tmp_path):
+    table = make_table(20)[["height", "width", "weight", "kind"]]
+    lines = table.to_csv(index=False).splitlines()
+    (tmp_path / "a.csv").write_text("\n".join([*lines[:4], ",,,", *lines[4:], *[",,,"] * 50]))
+    (tmp_path / "pairs.csv").write_text("0,59\n,\n1,58\n,\n")
+    options = ("--label-column", "kind", "--cannot-link", "pairs.csv", *QUICK, "--out", "run", "--no-report")
+    fitted = xsdc("fit", "a.csv", *options)
+    assert fitted.code == 0, fitted.err
+    assert "51 rows with nothing in them were passed over" in fitted.out.replace("\n", " ")
+    ended = xsdc("predict", "run", "a.csv", "-o", "out.csv")
+    assert "51 rows with nothing in them were passed over" in ended.err
+    assert "60 predictions" in ended.err
+    assert ids_in(tmp_path / "out.csv") == ids_in(tmp_path / "run" / "labels.csv") == [str(i) for i in range(60)]
+
+
+def test_names_that_are_numbers_are_found_again(xsdc, tmp_path):
+    table = make_table(20).rename(columns={"height": "400", "width": "410", "weight": "420"})
+    table[["400", "410", "420", "kind"]].to_csv(tmp_path / "a.csv", index=False)
+    table[["400", "410", "420"]].to_csv(tmp_path / "b.csv", index=False)
+    assert xsdc("fit", "a.csv", "--label-column", "kind", *QUICK, "--out", "run", "--no-report").code == 0
+    ended = xsdc("predict", "run", "b.csv", "-o", "out.csv")
+    assert ended.code == 0, ended.err
+    assert "60 predictions" in ended.err

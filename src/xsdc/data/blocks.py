@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from xsdc.data.dataset import Dataset, Kind
+from xsdc.data.numerals import Numerals
 
 MOST_ROWS = 2**14  # of a block
 MOST_CELLS = 2**21
@@ -30,11 +31,17 @@ class Blocks(ABC):
         What it holds.
     notes : list of str
         What reading did, as far as it is known.
+    doubts : sequence of str
+        What looks like a mistake in the file.
+    numerals : Numerals or None
+        How a table in text writes its numbers, where any cell depends on it.
     """
 
     name: str
     kind: Kind
     notes: list[str]
+    doubts: Sequence[str] = ()
+    numerals: Numerals | None = None
 
     @property
     @abstractmethod

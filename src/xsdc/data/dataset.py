@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from xsdc.data.numerals import Numerals
+
 Labels = npt.NDArray[np.object_]
 Kind = Literal["table", "vectors", "images"]
 
@@ -41,6 +43,10 @@ class Dataset:
         How to draw the points, where they are images of some kind.
     notes : list of str
         What reading did that the user should know, a sentence each.
+    doubts : list of str
+        What looks like a mistake in the file, a sentence each.
+    numerals : Numerals or None
+        How a table in text writes its numbers, where any cell depends on it.
     """
 
     name: str
@@ -53,6 +59,8 @@ class Dataset:
     truth: Labels | None = None
     pictures: npt.NDArray[np.uint8] | None = None
     notes: list[str] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
+    numerals: Numerals | None = None
 
     @property
     def n(self) -> int:
@@ -74,6 +82,8 @@ class Dataset:
             None if self.truth is None else self.truth[points],
             X if self.pictures is self.X else None if self.pictures is None else self.pictures[points],
             self.notes,
+            self.doubts,
+            self.numerals,
         )
 
 

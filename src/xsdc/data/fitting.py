@@ -104,6 +104,7 @@ def _fit_table(dataset: Dataset, *, scale: Scale) -> Preparation:
         dropped=list(dropped),
         feature_names=[*measured, *(f"{column}={word}" for column, words in features.items() for word in words)],
         notes=notes,
+        numerals=dataset.numerals,
         imputer=imputer,
         scaler=scaler,
         encoder=encoder,

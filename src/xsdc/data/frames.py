@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from xsdc.data.layout import Layout, find_layout
+from xsdc.data.numerals import Numerals
 from xsdc.data.roles import Roles
 from xsdc.data.tables import ROW_NUMBERS, first_line, open_parquet, require_module
 from xsdc.errors import InvalidInputError
@@ -36,6 +37,14 @@ class Frames(Protocol):
     @property
     def notes(self) -> list[str]:
         """What reading assumed."""
+
+    @property
+    def doubts(self) -> list[str]:
+        """What looks like a mistake."""
+
+    @property
+    def numerals(self) -> Numerals | None:
+        """How numbers are written, where any cell depends on it."""
 
     def read(self, rows: int) -> Iterator[pd.DataFrame]:
         """Yield so many rows at a time, all columns."""
@@ -119,6 +128,16 @@ class CsvFrames:
         """What reading assumed."""
         return [*self.layout.notes, *([ROW_NUMBERS] if self.counted else [])]
 
+    @property
+    def doubts(self) -> list[str]:
+        """What looks like a mistake."""
+        return self.layout.doubts
+
+    @property
+    def numerals(self) -> Numerals | None:
+        """How numbers are written, where any cell depends on it."""
+        return self.layout.numerals if self.layout.matters else None
+
     def read(self, rows: int) -> Iterator[pd.DataFrame]:
         """Yield so many rows at a time, all columns."""
         for frame in _pieces(self.layout, self.roles, rows, self.dtypes):
@@ -147,9 +166,11 @@ def look_at_csv(path: Path, roles: Roles) -> CsvFrames:
 def _pieces(layout: Layout, roles: Roles, rows: int, dtypes: dict[str, str]) -> Iterator[pd.DataFrame]:
     options = layout.options(roles)
     options["dtype"] = {**dtypes, **options["dtype"]}
+    written = {column: dtypes[column] for column in layout.grouped if column in dtypes}
     try:
         with layout.text.opened() as file, pd.read_csv(file, chunksize=rows, **options) as reader:
-            yield from reader
+            for frame in reader:
+                yield layout.with_numbers(frame).astype(written)
     except InvalidInputError:
         raise
     except ValueError as error:
@@ -172,8 +193,10 @@ class ParquetFrames:
         Columns of whole numbers or truth values of which some are missing.
     counter : dict or None
         What pandas wrote of an index that only counts, but has a name.
-    notes : list of str
+    notes, doubts : list of str
         Nothing so far.
+    numerals : None
+        Numbers are numbers there.
     """
 
     path: Path
@@ -182,6 +205,8 @@ class ParquetFrames:
     hollow: list[str]
     counter: dict[str, Any] | None
     notes: list[str] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
+    numerals: Numerals | None = None
 
     @property
     def name(self) -> str:

@@ -1,28 +1,24 @@
-"""How a table in text is laid out: its columns, its decimal sign, and how many rows it has."""
+"""How a table in text is laid out: its columns, its numbers, and which lines are no rows."""
 
 from __future__ import annotations
 
-import itertools
-import re
-from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from xsdc.data.labels import MISSING
-from xsdc.data.roles import Roles, listed
-from xsdc.data.text import Text, read_text
-from xsdc.errors import InvalidInputError
+import pandas as pd
 
-DECIMAL_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+")
-NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
-SAMPLE = 50
+from xsdc.data.header import Header, find_header
+from xsdc.data.labels import MISSING
+from xsdc.data.numerals import Figures, Glance, Manner, Numerals
+from xsdc.data.roles import Roles
+from xsdc.data.text import Text, is_empty, read_text
+from xsdc.errors import InvalidInputError
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A table in text, looked through once.
+    """A table in text, looked through once, or twice where its numbers are not written as programs do.
 
     Attributes
     ----------
@@ -32,91 +28,113 @@ class Layout:
         Its columns.
     headed : bool
         Whether its first line names them.
-    decimal : str
-        Its decimal sign.
+    numerals : Numerals
+        How its numbers are written.
+    matters : bool
+        Whether any cell depends on it.
+    grouped : list of str
+        Columns in whose numbers something stands between thousands.
     notes : list of str
         What was assumed.
+    doubts : list of str
+        What looks like a mistake.
     """
 
     text: Text
     names: list[str]
     headed: bool
-    decimal: str
+    numerals: Numerals
+    matters: bool
+    grouped: list[str]
     notes: list[str]
+    doubts: list[str] = field(default_factory=list)
 
     def options(self, roles: Roles) -> dict[str, Any]:
-        """How pandas is to read it; columns of labels and ids as text."""
+        """How pandas is to read it; columns of labels and ids as text, and numbers that it cannot read too."""
+        words = (*roles.verbatim, *self.grouped)
+        as_they_are = (roles.label, roles.truth, roles.id, *roles.text)
         return {
             "sep": self.text.delimiter,
             "header": 0 if self.headed else None,
             "names": self.names,
             "index_col": False,
-            "dtype": {column: str for column in self.names if column in roles.verbatim},
+            "dtype": {column: str for column in self.names if column in words},
             "keep_default_na": False,
-            "na_values": {column: list(MISSING) for column in self.names if column not in (roles.id, *roles.text)},
+            "na_values": {column: list(MISSING) for column in self.names if column not in as_they_are},
             "skipinitialspace": True,
-            "decimal": self.decimal,
+            "decimal": self.numerals.decimal,
             "low_memory": False,
         }
+
+    def with_numbers(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Make numbers of columns that pandas has read as text."""
+        return frame.assign(**{column: self.numerals.read(frame[column]) for column in self.grouped})
 
 
 def find_layout(path: Path, roles: Roles) -> Layout:
     """Look through a table in text; refuse rows of uneven length, and roles of columns that are not there."""
     text = read_text(path)
-    names, headed, notes = _header(text, name=path.name)
-    roles.require_in(names, where=f"`{path.name}`")
-    _require_even_rows(text, n_columns=len(names), headed=headed, name=path.name)
-    decimal = _decimal(text)
-    if decimal == ",":
-        notes.append("Cells such as 1,5 were read as numbers with a decimal comma.")
-    return Layout(text, names, headed, decimal, [*text.notes, *notes])
+    header = find_header(text, roles)
+    try:
+        roles.require_in(header.names, where=f"`{path.name}`")
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{error}{header.hint}") from error
+    empty, glance = _look_through(text, header)
+    text = replace(text, left_out=text.left_out | frozenset(line for lines in empty for line in lines))
+    manner = _find_manner(text, header, roles, glance)
+    return Layout(
+        text,
+        header.names,
+        header.headed,
+        manner.numerals,
+        manner.matters,
+        [header.names[i] for i in sorted(manner.grouped)],
+        [*text.notes, *header.notes, *_empty_note(empty), *manner.notes],
+        [*header.doubts, *manner.doubts],
+    )
 
 
-def _header(text: Text, *, name: str) -> tuple[list[str], bool, list[str]]:
-    """Return names of the columns, whether the file gives them, and what to say about it."""
-    _, cells = next(text.rows(), (0, []))
-    if not cells:
-        raise InvalidInputError(f"`{name}` is empty. A table needs a line of names and at least one row.")
-    first = [cell.strip() for cell in cells]
-    if not _are_names(first):
-        names = [f"column {i}" for i in range(1, len(first) + 1)]
-        return names, False, [f"`{name}` names no columns; they are called `{names[0]}` to `{names[-1]}`."]
-    names = [cell or f"column {i}" for i, cell in enumerate(first, start=1)]
-    refuse_duplicates(names, name=name)
-    return names, True, []
-
-
-def _are_names(cells: list[str]) -> bool:
-    numbers = [cell for cell in cells if NUMBER.fullmatch(cell)]
-    if not numbers:
-        return True
-    counting = all(cell.isdecimal() for cell in numbers) and len(numbers) > 1
-    return counting and all(int(b) - int(a) == 1 for a, b in itertools.pairwise(numbers))
-
-
-def _require_even_rows(text: Text, *, n_columns: int, headed: bool, name: str) -> None:
-    n = 0
-    for line, row in text.rows():
+def _look_through(text: Text, header: Header) -> tuple[list[range], Glance]:
+    """Look at every row once: find the lines of empty ones, refuse those of uneven length."""
+    n, name, n_columns = 0, text.path.name, len(header.names)
+    empty, glance = [], Glance()
+    for begin, end, row in text.records():
+        if is_empty(row):
+            if row:  # pandas passes over lines without any cell by itself
+                empty.append(range(begin, end + 1))
+            continue
         n += 1
         if len(row) != n_columns:
+            where = f"line {end} has" if begin == end else f"the row in lines {begin} to {end} has"
             raise InvalidInputError(
-                f"`{name}` must have {n_columns} cells in every row; line {line} has {len(row)}."
-                ' Put cells that hold the delimiter between quotes ("a, b").'
+                f"`{name}` must have {n_columns} cells in every row; {where} {len(row)}."
+                f' Put cells that hold the delimiter between quotes ("a, b").{header.hint}'
             )
-    if n == int(headed):
+        if n > int(header.headed):
+            glance.add(row)
+    if n == int(header.headed):
         raise InvalidInputError(f"`{name}` has a line of names but no rows. A table needs at least one row.")
+    return empty, glance
 
 
-def _decimal(text: Text) -> str:
-    """Tell a decimal comma, which there is only where something else separates cells."""
-    if text.delimiter == ",":
-        return "."
-    cells = [cell.strip() for (_, row), _ in zip(text.rows(), range(SAMPLE), strict=False) for cell in row]
-    return "," if any(DECIMAL_COMMA.fullmatch(cell) for cell in cells) else "."
+def _empty_note(empty: list[range]) -> list[str]:
+    if not empty:
+        return []
+    what = "1 row with nothing in it was" if len(empty) == 1 else f"{len(empty):,} rows with nothing in them were"
+    where = f"line {empty[0][0]}" if len(empty) == 1 else f"lines {empty[0][0]} to {empty[-1][-1]}"
+    among = "" if len(empty) == 1 or empty[-1][-1] - empty[0][0] + 1 == len(empty) else "among "
+    return [f"{what} passed over ({among}{where}) and not counted."]
 
 
-def refuse_duplicates(columns: Iterable[str], *, name: str) -> None:
-    """Refuse names that stand for more than one column."""
-    twice = [column for column, count in Counter(columns).items() if count > 1]
-    if twice:
-        raise InvalidInputError(f"`{name}` must name each column once; {listed(twice)} stand there more than once.")
+def _find_manner(text: Text, header: Header, roles: Roles, glance: Glance) -> Manner:
+    """Find out how numbers are written; where a glance has shown nothing unusual, they are not looked at again."""
+    if not glance.telling and (roles.numerals is None or not roles.numerals.thousands):
+        return Manner(matters=glance.pointed)
+    passed_over = {*roles.verbatim, *roles.ignore}
+    figures = Figures(i for i, column in enumerate(header.names) if column not in passed_over)
+    rows = text.rows()
+    if header.headed:
+        next(rows)
+    for _, row in rows:
+        figures.add(row)
+    return figures.judge(delimiter=text.delimiter, usual=roles.numerals)

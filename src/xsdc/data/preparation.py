@@ -12,13 +12,14 @@ import pandas as pd
 
 from xsdc.data.columns import Numbers, Role, as_days, as_finite, as_numbers, as_words
 from xsdc.data.dataset import Dataset
+from xsdc.data.numerals import Numerals
 from xsdc.data.pixels import as_coloured
 from xsdc.data.remarks import Remarks
 from xsdc.data.roles import listed, near_miss
 from xsdc.data.storage import read_parts, write_parts
 from xsdc.errors import InvalidInputError
 
-FACTS = ("kind", "shape", "roles", "dropped", "feature_names", "notes", "factor")
+FACTS = ("kind", "shape", "roles", "dropped", "feature_names", "notes", "factor", "numerals")
 TRUTH = frozenset(("True", "False", ""))
 TRANSFORMERS = {"imputer": "SimpleImputer", "scaler": "StandardScaler", "encoder": "OneHotEncoder"}
 
@@ -43,6 +44,8 @@ class Preparation:
         What is done, a sentence each.
     factor : float
         What vectors are divided by.
+    numerals : Numerals or None
+        How the table of the fit wrote its numbers, where any cell of it depended on that.
     imputer, scaler, encoder : transformers of scikit-learn, or None
         Medians for missing numbers, means and deviations, and categories.
     """
@@ -54,6 +57,7 @@ class Preparation:
     feature_names: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     factor: float = 1.0
+    numerals: Numerals | None = None
     imputer: Any = None
     scaler: Any = None
     encoder: Any = None
@@ -114,6 +118,7 @@ class Preparation:
                 raise InvalidInputError(f"`{path}` is not a preparation: its {name} must be {kind}; it is {found}.")
         try:
             facts["shape"] = tuple(facts["shape"])
+            facts["numerals"] = Numerals(*facts["numerals"]) if facts.get("numerals") else None
             return Preparation(**facts, **transformers)
         except (KeyError, TypeError) as error:
             raise InvalidInputError(f"`{path}` is not a whole preparation: {error}. Save it again.") from error

@@ -19,6 +19,7 @@ from xsdc.data.image_blocks import ImageBlocks
 from xsdc.data.images import ImageSize, read_images
 from xsdc.data.memory import is_large
 from xsdc.data.named import DATASETS, load_dataset
+from xsdc.data.numerals import Numerals
 from xsdc.data.roles import Roles, listed, near_miss
 from xsdc.data.sizes import estimated_size
 from xsdc.data.table_blocks import TableBlocks, csv_blocks, parquet_blocks
@@ -127,6 +128,8 @@ def open_blocks(
     *,
     id_column: str | None = None,
     text: Sequence[str] = (),
+    expected: Sequence[str] = (),
+    numerals: Numerals | None = None,
     image_size: tuple[int, int] | None = None,
     thorough: bool = True,
 ) -> Blocks:
@@ -141,6 +144,10 @@ def open_blocks(
         among the others; it need not be there.
     text : sequence of str
         Further columns of a table that are read as text.
+    expected : sequence of str
+        Columns that a table must have, by which its line of names is known also where they are numbers.
+    numerals : Numerals, optional
+        How numbers of a table are read where its cells do not tell how they are written.
     image_size : pair of int, optional
         Height and width to which images of a folder or zip are brought.
     thorough : bool
@@ -157,7 +164,9 @@ def open_blocks(
     kind, note = ("images", None) if path.is_dir() else _kind(path)
     if kind != "images":
         _refuse_image_size(image_size, path.name)
-    roles = Roles(text=(*text, *named)) if kind in TABLES else Roles(id=None if kind == "images" else id_column)
+    roles = Roles(id=None if kind == "images" else id_column)
+    if kind in TABLES:
+        roles = Roles(text=(*text, *named), expected=tuple(expected), numerals=numerals)
     blocks = _opened(path, kind, roles, image_size=image_size, thorough=thorough)
     blocks.notes = [*([] if note is None else [note]), *blocks.notes]
     return blocks

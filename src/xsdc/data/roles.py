@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from xsdc.data.numerals import Numerals
 from xsdc.errors import InvalidInputError
 
 LABEL_WORDS = ("label", "labels", "class", "target", "y", "kind", "category", "species")
@@ -24,6 +25,10 @@ class Roles:
     text : tuple of str
         Columns of a table in text whose cells are words also where all look like numbers; those that are not there are
         passed over.
+    expected : tuple of str
+        Columns of the table of a fit, of which this one is to be the like.
+    numerals : Numerals or None
+        How that table wrote its numbers; it counts where this one does not tell.
     """
 
     label: str | None = None
@@ -31,6 +36,8 @@ class Roles:
     id: str | None = None
     ignore: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
+    expected: tuple[str, ...] = ()
+    numerals: Numerals | None = None
 
     @property
     def verbatim(self) -> tuple[str, ...]:

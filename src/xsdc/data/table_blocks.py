@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,7 @@ class TableBlocks(Blocks):
         require_columns(frames.columns, roles, n=frames.n, name=frames.name)
         self.frames, self.roles = frames, roles
         self.name, self.notes = frames.name, frames.notes
+        self.doubts, self.numerals = frames.doubts, frames.numerals
 
     @property
     def width(self) -> int:
@@ -61,9 +63,10 @@ class TableBlocks(Blocks):
         if wanted:
             cells = pd.concat([frame[wanted] for frame in self.frames.read(self.rows())], ignore_index=True)
         columns = [column for column in self.frames.columns if column not in self.roles.named]
-        return with_cells(
+        dataset = with_cells(
             Rows(self, self.frames.n), cells, self.roles, name=self.name, columns=columns, notes=self.notes
         )
+        return replace(dataset, doubts=list(self.doubts), numerals=self.numerals)
 
 
 def csv_blocks(path: Path, roles: Roles) -> TableBlocks:

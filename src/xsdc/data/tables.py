@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ import numpy as np
 import pandas as pd
 
 from xsdc.data.dataset import Dataset
+from xsdc.data.header import refuse_duplicates
 from xsdc.data.labels import cell_text, read_known
-from xsdc.data.layout import Layout, find_layout, refuse_duplicates
+from xsdc.data.layout import Layout, find_layout
 from xsdc.data.memory import require_memory
 from xsdc.data.roles import Roles, listed, looks_like_labels
 from xsdc.data.text import COPIES
@@ -26,8 +28,8 @@ ROW_NUMBERS = "The first column has no name and counts the rows; it is left out.
 def read_csv(path: Path, roles: Roles) -> Dataset:
     """Read a table in text: cells between commas, semicolons, tabs or ``|``, found by looking.
 
-    A first line with numbers in it is data, unless the numbers count up by one (0, 1, 2, ... as columns are named
-    that had no names). Columns of labels and ids are read as text, so that ``007`` stays as it is.
+    What its first line is, `find_header` says. Rows with nothing in them are passed over. Columns of labels and ids are
+    read as text, so that ``007`` stays as it is.
 
     Parameters
     ----------
@@ -44,7 +46,8 @@ def read_csv(path: Path, roles: Roles) -> Dataset:
     unpacked = ", unpacked," if layout.text.size != path.stat().st_size else ""
     require_memory(COPIES * layout.text.size, what=f"Reading `{path.name}`{unpacked}")
     frame, dropped = _without_row_numbers(_parsed(layout, roles), roles)
-    return from_frame(frame, roles, name=path.name, notes=[*layout.notes, *dropped])
+    dataset = from_frame(frame, roles, name=path.name, notes=[*layout.notes, *dropped])
+    return replace(dataset, doubts=layout.doubts, numerals=layout.numerals if layout.matters else None)
 
 
 def read_parquet(path: Path, roles: Roles) -> Dataset:
@@ -184,7 +187,7 @@ def require_module(module: str, *, extra: str, purpose: str) -> Any:
 def _parsed(layout: Layout, roles: Roles) -> pd.DataFrame:
     try:
         with layout.text.opened() as file:
-            return pd.read_csv(file, **layout.options(roles))
+            return layout.with_numbers(pd.read_csv(file, **layout.options(roles)))
     except InvalidInputError:
         raise
     except ValueError as error:  # pandas' own errors are of this kind: an open quote, for one

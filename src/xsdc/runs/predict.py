@@ -13,6 +13,7 @@ import pandas as pd
 
 from xsdc import XSDC
 from xsdc.data import Blocks, Dataset, Preparation, Remarks, holds_image_files, open_blocks
+from xsdc.data.numerals import Numerals
 from xsdc.data.tables import column_ids
 from xsdc.errors import InvalidInputError
 from xsdc.runs.folder import RunFolder, read_json
@@ -66,9 +67,10 @@ class Prediction:
             yield self._tabled(ids, self._model.predict_proba(Z))
 
     def notes(self) -> list[str]:
-        """Say what was passed over or filled in, once all blocks were read."""
-        broken = [note for note in self._blocks.notes if "broken" in note] if self._blocks.kind == "images" else []
-        return [*broken, *([] if self._remarks is None else self._remarks.said())]
+        """Say what reading assumed, and what was passed over or filled in, once all blocks were read."""
+        read, fitted = self._blocks, None if self._preparation is None else self._preparation.numerals
+        other = differing(fitted, read.numerals, name=read.name)
+        return [*read.notes, *read.doubts, *other, *([] if self._remarks is None else self._remarks.said())]
 
     def write(self, out: Path) -> int:
         """Write all of it to a CSV or Parquet file, which appears under its name once it is whole.
@@ -122,8 +124,15 @@ def open_like(
     size, used = None, () if preparation is None else preparation.roles
     if preparation is not None and preparation.kind == "images" and holds_image_files(source):
         size = preparation.shape[0], preparation.shape[1]
-    text = [] if preparation is None else preparation.words
-    opened = partial(open_blocks, source, text=text, image_size=size, thorough=preparation is None)
+    opened = partial(
+        open_blocks,
+        source,
+        text=[] if preparation is None else preparation.words,
+        expected=list(used),
+        numerals=None if preparation is None else preparation.numerals,
+        image_size=size,
+        thorough=preparation is None,
+    )
     column = asked or usual
     try:
         return opened(id_column=None if column in used else column)  # a number is read as one where it is a feature
@@ -131,6 +140,20 @@ def open_like(
         if asked is not None or usual is None:
             raise
         return opened()  # it is that of the run, and need not be there
+
+
+def differing(fitted: Numerals | None, read: Numerals | None, *, name: str) -> list[str]:
+    """Say so if a table writes its numbers otherwise than that of the fit did."""
+    if fitted is None or read is None:
+        return []
+    marks = {fitted.thousands, read.thousands} - {""}
+    if fitted.decimal == read.decimal and len(marks) < 2:
+        return []
+    said = (
+        f"The table of the fit had numbers with {fitted.said()}; `{name}` has {read.said()} and was read like that."
+        " Look at a few cells if that is a surprise."
+    )
+    return [said]
 
 
 def find_ids(dataset: Dataset, asked: str | None, usual: str | None, *, begin: int = 0) -> Any:
