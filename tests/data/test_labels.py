@@ -18,7 +18,25 @@ def read(cells):
 
 
 @pytest.mark.parametrize(
-    "cell", ["", " ", "?", "NA", "nan", "NaN", "None", "Unknown", "unlabeled", None, math.nan, pd.NA, pd.NaT, -1, "-1"]
+    "cell",
+    [
+        "",
+        " ",
+        "?",
+        "NA",
+        "nan",
+        "NaN",
+        "None",
+        "Unknown",
+        "UNKNOWN",
+        "unlabeled",
+        None,
+        math.nan,
+        pd.NA,
+        pd.NaT,
+        -1,
+        "-1",
+    ],
 )
 def test_unknown_cells(cell):
     assert read([4, cell, "9"]) == ([4, None, 9], {})
@@ -68,7 +86,7 @@ def test_given_and_true_labels_have_one_type():
     known = read_known(None, ["1", "-1"], n=2)
     assert known.labels.tolist() == [None, None]
     assert known.truth.tolist() == [1, None]
-    assert known.notes == []
+    assert known.notes == ["`truth`: taken for unknown, and for no class: `-1` (1 cell)."]
 
 
 def test_truth_leaves_no_choice():
@@ -94,8 +112,24 @@ def test_the_note_counts():
     assert known.notes == ["`kind`: 3 of 5 points have a label (2 different), 1 a choice of labels, 1 have none."]
 
 
+@pytest.mark.parametrize("label", ["Na", "na", "none", "Null", "uNknown", "NAN"])
+def test_another_spelling_is_a_label(label):
+    assert read([label, "K", "NA"]) == ([label, "K", None], {})
+
+
+def test_written_cells_that_are_taken_for_unknown_are_counted():
+    known = read_known(["a", "NA", "", None, math.nan, pd.NA, "?", "NA", " "], None, n=9, label_name="kind")
+    assert known.notes[1:] == ["`kind`: taken for unknown, and for no class: `NA` (2 cells), `?` (1 cell)."]
+    assert read_known([3, -1, -1.0, "-1", 4], None, n=5).notes[1:] == [
+        "`label`: taken for unknown, and for no class: `-1` (3 cells)."
+    ]
+    many = read_known(["?", "NA", "N/A", "nan", "null", "None", "NULL", "a"], None, n=8).notes[1]
+    assert many.endswith("`null` (1 cell) and 2 more.")
+    assert len(read_known(["a", "", None], None, n=3).notes) == 1
+
+
 words = st.text(st.characters(codec="utf-8", exclude_characters="|"), min_size=1).map(str.strip)
-labels = words.filter(lambda word: word.lower() not in UNKNOWN and word != "NaT" and not _is_number(word))
+labels = words.filter(lambda word: word not in UNKNOWN and word != "NaT" and not _is_number(word))
 
 
 def _is_number(word):

@@ -46,6 +46,12 @@ def test_no_roles_means_no_labels_and_a_hint(write):
     assert any("`label` is used as a feature" in note for note in data.notes)
 
 
+def test_sodium_is_a_label(write):
+    data = read_data(write("x,kind\n1,Na\n2,K\n3,NA\n4,\n5,Na\n"), label_column="kind")
+    assert data.labels.tolist() == ["Na", "K", None, None, "Na"]
+    assert "`kind`: taken for unknown, and for no class: `NA` (1 cell)." in data.notes
+
+
 def test_truth_is_kept_apart(write):
     data = read_data(write("x,y\n1,a\n2,b\n3,\n"), truth_column="y")
     assert data.truth.tolist() == ["a", "b", None]

@@ -3,7 +3,7 @@
 ========================================================  =================================================
 a cell                                                    means
 ========================================================  =================================================
-empty, NaN, ``?``, ``NA``, ``None``, ``unknown`` ...      no label (`UNKNOWN`, in any case of letters)
+empty, NaN, ``?``, ``NA``, ``None``, ``unknown`` ...      no label (as `UNKNOWN` spells it, not ``Na``)
 ``-1`` where all labels are whole numbers                 no label
 ``4|9``                                                   one of these
 anything else                                             a label
@@ -16,6 +16,7 @@ holds for given labels holds for true ones; both are of one type, so that they c
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -26,9 +27,12 @@ from xsdc.data.dataset import Labels
 from xsdc.errors import InvalidInputError
 
 MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "null", "NULL", "None")
-UNKNOWN = frozenset(mark.lower() for mark in (*MISSING, "unknown", "unlabeled", "unlabelled"))
+WORDS = ("unknown", "unlabeled", "unlabelled")
+UNKNOWN = frozenset((*MISSING, *WORDS, *map(str.capitalize, WORDS), *map(str.upper, WORDS)))
+TYPED = frozenset(("nan", "<NA>", "NaT", "None"))  # what is missing in columns that have types, as text
 WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.0+)?")
 MANY = 50
+SHOWN = 5
 
 Pieces = tuple[str, ...]
 
@@ -66,12 +70,13 @@ def read_known(
     -------
     Known
     """
-    given: list[Pieces] = [()] * n if labels is None else _pieces(labels, column=label_name)
-    true = None if truth is None else _pieces(truth, column=truth_name)
+    unlabeled, untold = Unknown(label_name), Unknown(truth_name)
+    given: list[Pieces] = [()] * n if labels is None else _pieces(labels, unlabeled)
+    true = None if truth is None else _pieces(truth, untold)
     _refuse_measurements(given, column=label_name)
     _refuse_measurements(true or [], column=truth_name)
     if all(WHOLE.fullmatch(piece) for pieces in {*given, *(true or [])} for piece in pieces):
-        given, true = _as_whole(given), None if true is None else _as_whole(true)
+        given, true = _as_whole(given, unlabeled), None if true is None else _as_whole(true, untold)
     _refuse_ids(given, column=label_name)
     for i, pieces in enumerate(true or []):
         if len(pieces) > 1:
@@ -83,8 +88,34 @@ def read_known(
         labels=_objects([pieces[0] if len(pieces) == 1 else None for pieces in given]),
         allowed={i: list(pieces) for i, pieces in enumerate(given) if len(pieces) > 1},
         truth=None if true is None else _objects([pieces[0] if pieces else None for pieces in true]),
-        notes=[] if labels is None else [_summary(given, column=label_name)],
+        notes=[*([] if labels is None else [_summary(given, column=label_name)]), *unlabeled.said(), *untold.said()],
     )
+
+
+class Unknown:
+    """Counts cells that are written, and yet taken for unknown.
+
+    Parameters
+    ----------
+    column : str
+        Where they stand.
+    """
+
+    def __init__(self, column: str) -> None:
+        self.column = column
+        self._cells: Counter[str] = Counter()
+
+    def add(self, text: str, count: int = 1) -> None:
+        """Count a cell, or some."""
+        self._cells[text] += count
+
+    def said(self) -> list[str]:
+        """Say which there are."""
+        if not self._cells:
+            return []
+        marks = [f"`{text}` ({count:,} cell{'' if count == 1 else 's'})" for text, count in self._cells.most_common()]
+        more = f" and {len(marks) - SHOWN} more" if len(marks) > SHOWN else ""
+        return [f"`{self.column}`: taken for unknown, and for no class: {', '.join(marks[:SHOWN])}{more}."]
 
 
 def _objects(values: list[Any]) -> Labels:
@@ -106,24 +137,28 @@ def cell_text(cell: object) -> str:
     return str(cell).strip()  # also pandas' NA and NaT: "<NA>" and "NaT"
 
 
-def _pieces(cells: Iterable[object], *, column: str) -> list[Pieces]:
+def _pieces(cells: Iterable[object], unknown: Unknown) -> list[Pieces]:
     """Split each cell at ``|``; nothing is left of unknown ones. Equal texts are split once."""
-    seen: dict[str, Pieces] = {}
+    seen: dict[str, Pieces] = {"": ()}
     result = []
     for row, cell in enumerate(cells):
         text = cell_text(cell)
+        if not isinstance(cell, str | bytes) and text in TYPED:
+            text = ""
         if text not in seen:
-            seen[text] = _split(text, where=f"row {row} of column `{column}`")
+            seen[text] = _split(text, where=f"row {row} of column `{unknown.column}`")
+        if text and not seen[text]:
+            unknown.add(text)
         result.append(seen[text])
     return result
 
 
 def _split(text: str, *, where: str) -> Pieces:
-    if text.lower() in UNKNOWN or text == "NaT":
+    if text in UNKNOWN or text == "NaT":
         return ()
     pieces = tuple(dict.fromkeys(piece.strip() for piece in text.split("|")))
     if "|" in text:
-        empty = [piece for piece in pieces if piece.lower() in UNKNOWN or piece in ("-1", "-1.0")]
+        empty = [piece for piece in pieces if piece in UNKNOWN or piece in ("-1", "-1.0")]
         if empty:
             raise InvalidInputError(
                 f"`{text}` in {where} must be labels with | between them; `{empty[0]}` is none."
@@ -132,9 +167,12 @@ def _split(text: str, *, where: str) -> Pieces:
     return pieces
 
 
-def _as_whole(rows: list[Pieces]) -> list[Any]:
+def _as_whole(rows: list[Pieces], unknown: Unknown) -> list[Any]:
     """Make whole numbers of the pieces; -1 is unknown."""
     values = {pieces: tuple(dict.fromkeys(int(piece.split(".")[0]) for piece in pieces)) for pieces in set(rows)}
+    minus = [pieces for pieces in rows if values[pieces] == (-1,)]
+    if minus:
+        unknown.add("-1", len(minus))
     return [() if values[pieces] == (-1,) else values[pieces] for pieces in rows]
 
 
