@@ -403,7 +403,7 @@ def test_doctor_tells_what_preparation_does_and_refuses(xsdc, table):
     ended = xsdc("doctor", table, "--label-column", "kind", "--n-clusters", 2)
     assert "there will be 3" in ended.out
     assert "one of these" not in ended.out
-    assert "columns: 3 column(s) of numbers" in ended.out
+    assert "columns: 3 columns of numbers were scaled to mean 0 and deviation 1: `height`" in ended.out
     assert xsdc("doctor", table, "--scale", "log").code == 2
 
 

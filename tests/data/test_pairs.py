@@ -28,7 +28,19 @@ def write(tmp_path):
     return write
 
 
-@pytest.mark.parametrize("content", ["0,4\n2,1\n", "a,b\n0,4\n2,1\n", "id_1;id_2\n0;4\n\n2;1\n", "0\t4\n2\t1"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "0,4\n2,1\n",
+        "a,b\n0,4\n2,1\n",
+        "id_1;id_2\n0;4\n\n2;1\n",
+        "0\t4\n2\t1",
+        "Sample ID 1,Sample ID 2\n0,4\n2,1\n",
+        "cat,dog\n0,4\n2,1\n",
+        "0,4\n,\n2,1\n,\n,\n",
+        "sep=;\nx1;x2\n0;4\n2;1\n",
+    ],
+)
 def test_rows(write, content):
     pairs = read_pairs(write(content), dataset())
     assert pairs.tolist() == [[0, 4], [2, 1]]
@@ -47,7 +59,11 @@ def test_ids_are_compared_as_text(write):
     [
         ("0,1\n0,9\n", r"`9` in line 2 of `pairs.csv` is no point of `things`.*row numbers from 0 to 4"),
         ("7,8\n", "`7` in line 1"),
-        ("cat,dog\n0,1\n", "`cat` in line 1"),
+        ("900,901\n0,1\n", "`900` in line 1"),
+        ("1.5,2.5\n0,1\n", "`1.5` in line 1"),
+        ("cat,0\n0,1\n", "`cat` in line 1"),
+        ("cat,dog\n", "`cat` in line 1"),
+        ("cat,dog\n0,1\ncow,2\n", "`cat` in line 1"),
         ("-1,1\n", "`-1` in line 1"),
         ("0,1\n1.0,2\n", "`1.0` in line 2"),
         ("0,1\n2\n", r"Line 2 .* must have 2 cells \(same\); it has 1"),
@@ -58,6 +74,13 @@ def test_ids_are_compared_as_text(write):
 def test_what_are_no_pairs(write, content, message):
     with pytest.raises(InvalidInputError, match=message):
         read_pairs(write(content), dataset(), name="same")
+
+
+def test_a_misspelt_id_is_no_header(write):
+    data = dataset(["P001", "P002", "P003"])
+    assert read_pairs(write("Sample ID 1,Sample ID 2\nP001,P002\n"), data).tolist() == [[0, 1]]
+    with pytest.raises(InvalidInputError, match="`P01` in line 1"):
+        read_pairs(write("P01,P02\nP001,P002\n"), data)
 
 
 def test_ids_must_be_unique_where_pairs_use_them(write):

@@ -43,7 +43,7 @@ def test_numbers_by_hand():
     filled = np.array([1.0, 3.0, 3.0, 5.0])
     np.testing.assert_allclose(X[:, 0], (filled - 3) / filled.std())
     assert preparation.feature_names == ["x"]
-    assert preparation.notes[0] == "1 column(s) of numbers were scaled to mean 0 and deviation 1."
+    assert preparation.notes[0] == "1 column of numbers was scaled to mean 0 and deviation 1: `x`."
     assert "1 cells are missing in `x`" in preparation.notes[1]
     assert fit_preparation(table(x=[1.0, np.nan, 3.0, 5.0]), scale="none")[1].tolist() == [[1], [3], [3], [5]]
 

@@ -20,6 +20,8 @@ FEW = 10  # so many different words are categories however few rows there are
 HUGE = 1e37  # nearly the largest number of float32: as good as infinite
 ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?")
 DOTTED_DATE = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})((?: .*)?)")  # day, month, year
+MEASURED = re.compile(r"([<>≤≥~≈=$€£]*)\s*[-+]?[0-9]+(?:[.,][0-9]+)*\s*([^\d\s.,:/-]\S{0,7})?")
+FEW_UNITS = 3
 NESTED = (list, tuple, dict, set, np.ndarray)
 NONE = frozenset((*MISSING, "NaT"))
 
@@ -82,8 +84,25 @@ def _judge_words(column: pd.Series) -> tuple[Role | None, str]:
     if np.isfinite(days := as_days(column)).sum() >= enough:
         return _judge_values("date", days)
     if different > max(FEW, len(present) / 2):
-        return None, "nearly every row has another text (ids or free text)"
+        return None, _why_no_numbers(present, numbers[words != ""])
     return "category", ""
+
+
+def _why_no_numbers(present: npt.NDArray[np.object_], numbers: Numbers) -> str:
+    """Say why a column that has another text in nearly every row is of no use."""
+    found = np.isfinite(numbers)
+    if 2 * found.sum() >= len(present):
+        return f"only {found.sum():,} of {len(present):,} cells are numbers (`{present[~found][0]}` is none)"
+    if with_units(present):
+        return f"something stands beside their numbers (`{present[0]}`)"
+    return "nearly every row has another text (ids or free text)"
+
+
+def with_units(words: npt.NDArray[np.object_]) -> bool:
+    """Tell whether words are numbers with the same few things beside them: ``45%``, ``30.2 mm``, ``<500``."""
+    matches = [match for match in map(MEASURED.fullmatch, words) if match]
+    beside = {(match[1], match[2]) for match in matches}
+    return len(matches) >= MOSTLY * len(words) > 0 and ("", None) not in beside and len(beside) <= FEW_UNITS
 
 
 def as_numbers(column: pd.Series) -> Numbers:

@@ -23,6 +23,7 @@ Scale = Literal["auto", "standard", "none"]
 SCALES = ("auto", "standard", "none")
 MAX_CATEGORIES = 20
 MAX_NOTES = 10
+NAMED = 4  # columns of numbers
 UNLIKE = 10.0  # deviations that differ more are of columns with units of their own
 
 
@@ -123,10 +124,10 @@ def _category_features(encoder: Any, columns: list[str]) -> dict[str, list[str]]
 
 def _number_notes(roles: dict[str, Role], *, scaled: bool) -> list[str]:
     how = "scaled to mean 0 and deviation 1" if scaled else "taken as they are"
-    n_numbers = sum(role == "number" for role in roles.values())
-    dates = [column for column, role in roles.items() if role == "date"]
-    numbers = [f"{n_numbers} column(s) of numbers were {how}."] if n_numbers else []
-    return numbers + ([f"Dates became numbers of days, {how}: {listed(dates)}."] if dates else [])
+    numbers, dates = ([column for column, role in roles.items() if role == kind] for kind in ("number", "date"))
+    some = "1 column of numbers was" if len(numbers) == 1 else f"{len(numbers)} columns of numbers were"
+    named = [f"{some} {how}: {listed(numbers, limit=NAMED)}."] if numbers else []
+    return named + ([f"Dates became numbers of days, {how}: {listed(dates)}."] if dates else [])
 
 
 def _category_notes(features: dict[str, list[str]]) -> list[str]:

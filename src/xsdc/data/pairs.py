@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from xsdc.data.text import read_text
 from xsdc.errors import InvalidInputError
 
 Pairs = npt.NDArray[np.int64]
-# First lines that name columns. Others would be taken for pairs: a misspelt id must not pass for a header.
+# First lines that name columns, whatever comes below.
 HEADER = re.compile(
     r"(a|b|i|j|from|to|source|target|left|right|first|second|one|two"
     r"|(id|ids|point|row|file|index|name|item|node|image)[ _-]?(a|b|i|j|1|2|left|right)?)",
@@ -30,8 +31,9 @@ def read_pairs(path: str | os.PathLike[str], dataset: Dataset, *, name: str = "p
     Parameters
     ----------
     path : path
-        Text with two cells in a row, with a header (``a,b``, ``id1,id2`` ...) or without. Cells are ids of the data
-        set, compared as text: row numbers from 0 where it has no others.
+        Text with two cells in a row, with a header (``a,b``, ``Sample ID 1,Sample ID 2`` ...) or without. Cells are
+        ids of the data set, compared as text: row numbers from 0 where it has no others. Rows with nothing in them
+        are passed over.
     dataset : Dataset
         The points.
     name : str
@@ -86,19 +88,37 @@ def _rows(
     ids = [str(point) for point in dataset.ids]
     positions = {point: i for i, point in enumerate(ids)}
     repeated = {point for point, count in Counter(ids).items() if count > 1}
-    result = []
-    for count, (line, cells) in enumerate(read_text(file).rows()):
-        row = [cell.strip() for cell in cells]
+    rows = [(line, [cell.strip() for cell in cells]) for line, cells in read_text(file).rows()]
+    for line, row in rows:
         if len(row) != n_columns:
             raise InvalidInputError(
                 f"Line {line} of `{file.name}` must have {n_columns} cells ({name}); it has {len(row)}."
             )
-        if count == 0 and all(cell not in positions and HEADER.fullmatch(cell) for cell in row[:2]):
-            continue
+    result = []
+    for line, row in rows[int(_begin_with_names([row[:2] for _, row in rows], positions)) :]:
         for cell in row[:2]:
             _require_one(cell, positions, repeated, dataset=dataset, where=f"line {line} of `{file.name}`")
         result.append((line, (positions[row[0]], positions[row[1]]), row[2:]))
     return result
+
+
+def _begin_with_names(rows: list[list[str]], positions: Mapping[str, int]) -> bool:
+    """Tell whether the first row names columns: no cell of it is a point or a misspelt one, all cells below are."""
+    if not rows or any(cell in positions for cell in rows[0]):
+        return False
+    if all(HEADER.fullmatch(cell) for cell in rows[0]):
+        return True
+    below = {cell for row in rows[1:] for cell in row}
+    if not below or not below <= positions.keys():
+        return False
+    forms = {_form(cell) for cell in below}
+    return all(any(map(str.isalpha, cell)) and _form(cell) not in forms for cell in rows[0])
+
+
+def _form(cell: str) -> str:
+    """Return what ids made alike have in common, ``a0`` for P017 and P18; words have nothing in common but letters."""
+    form = re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "0", cell))
+    return form if "0" in form else cell
 
 
 def _require_one(cell: str, positions: dict[str, int], repeated: set[str], *, dataset: Dataset, where: str) -> None:

@@ -20,10 +20,18 @@ def examine(configuration: Configuration) -> tuple[Given, list[Symptom]]:
         *_clashes(given, configuration),
         *find_symptoms(given),
         *(Symptom("note", "reading", text) for text in given.dataset.notes),
+        *_pairs(given),
         *_preparation(given, configuration),
     ]
     order = ("error", "warning", "note")
     return given, sorted(found, key=lambda symptom: order.index(symptom.level))
+
+
+def _pairs(given: Given) -> Iterator[Symptom]:
+    """How many pairs were read of each kind."""
+    same, different = len(given.must_link), len(given.cannot_link)
+    if same or different:
+        yield Symptom("note", "pairs", f"{same:,} in the same class and {different:,} in different classes were read.")
 
 
 def _clashes(given: Given, configuration: Configuration) -> Iterator[Symptom]:

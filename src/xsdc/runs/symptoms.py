@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from xsdc.data.suspects import find_choices, find_partly, find_unknown, is_called_code, looks_like_ids
 from xsdc.runs.given import Given
 
 Level = Literal["error", "warning", "note"]
@@ -24,7 +25,12 @@ ADVICE = {
     "nearly constant columns": f"one value in more than {MOSTLY:.1%} of the rows.",
     "hollow columns": "more than half of the cells are missing.",
     "columns that only count": "they look like row numbers or ids, and are left out.",
+    "columns that look like ids": "whole numbers that are all different. They are used as measurements; if they only"
+    " name the rows, give --id-column or --ignore.",
+    "columns of codes": "whole numbers that by their name stand for something. They are used as measurements; if their"
+    " size means nothing, give --id-column or --ignore, or write words.",
 }
+WARNED = ("hollow columns", "columns that look like ids", "columns of codes")
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,8 @@ class Symptom:
 
 def find_symptoms(given: Given) -> list[Symptom]:
     """Look for what a fit may suffer from."""
-    return [*_labels(given), *_ids(given), *_duplicates(given), *_columns(given)]
+    doubts = [Symptom("warning", "reading", text) for text in given.dataset.doubts]
+    return [*doubts, *_labels(given), *_ids(given), *_duplicates(given), *_columns(given)]
 
 
 def _labels(given: Given) -> Iterator[Symptom]:
@@ -81,9 +88,33 @@ def _labels(given: Given) -> Iterator[Symptom]:
             yield Symptom(
                 "warning", "labels that look alike", f"{' and '.join(sorted(map(repr, group)))}: one class or two?"
             )
+    yield from _misread_labels(counts, named)
     if len(counts) == 1:
         yield Symptom(
             "warning", "a single class", f"All labels say {next(iter(counts))}. Set --n-clusters if there are more."
+        )
+
+
+def _misread_labels(counts: Counter[Any], named: set[Any]) -> Iterator[Symptom]:
+    """Classes that look like "unknown", or like one of several."""
+    unknown = find_unknown(sorted(named, key=str))
+    if unknown:
+        shown = ", ".join(f"`{label}` ({_counted(counts[label])})" for label in unknown[:SHOWN])
+        yield Symptom(
+            "warning",
+            "classes that look like unknown",
+            f"{shown}{_more(unknown)}: taken for a class of its own. Empty these cells if they mean that the class is"
+            " not known.",
+        )
+    choices = find_choices(sorted(named, key=str))
+    if choices:
+        label, pieces = next(iter(choices.items()))
+        shown = ", ".join(f"`{label}` ({_counted(counts[label])})" for label in list(choices)[:SHOWN])
+        yield Symptom(
+            "warning",
+            "classes that look like a choice",
+            f"{shown}{_more(list(choices))}: taken for a class of its own. Write `{'|'.join(pieces)}` instead of"
+            f" `{label}` if it means one of these.",
         )
 
 
@@ -148,10 +179,11 @@ def _columns(given: Given) -> Iterator[Symptom]:
     for name in X.columns:
         for what in _suspicions(X[name]):
             suspects[what].append(str(name))
+        yield from _partly_numbers(str(name), X[name])
     for what, advice in ADVICE.items():
         names = suspects[what]
         if names:
-            level: Level = "warning" if what == "hollow columns" else "note"
+            level: Level = "warning" if what in WARNED else "note"
             yield Symptom(level, what, f"{', '.join(names[:SHOWN])}{_more(names)}: {advice}")
     yield from _telltales(given, X)
 
@@ -168,6 +200,26 @@ def _suspicions(column: pd.Series) -> Iterator[str]:
         yield "hollow columns"
     if len(present) > 20 and _counts_up(present):
         yield "columns that only count"
+    elif looks_like_ids(present):
+        yield "columns that look like ids"
+    elif share < 1.0 and is_called_code(str(column.name), column):
+        yield "columns of codes"
+
+
+def _partly_numbers(name: str, column: pd.Series) -> Iterator[Symptom]:
+    """A column of numbers of which too many cells are written otherwise."""
+    partly = find_partly(column)
+    if partly is None:
+        return
+    others = ", ".join(f"`{word}`" for word in partly.others[:3]) + (", …" if len(partly.others) > 3 else "")
+    taken = "left out" if partly.role is None else "taken for words"
+    yield Symptom(
+        "warning",
+        "columns of numbers and other cells",
+        f"{partly.numbers:,} of {partly.filled:,} cells of `{name}` are numbers; {others}"
+        f" {'is' if len(partly.others) == 1 else 'are'} not, and the column is {taken}. Write a number alone in each"
+        " cell, or leave it empty.",
+    )
 
 
 def _counts_up(column: pd.Series) -> bool:
@@ -197,6 +249,10 @@ def _telltales(given: Given, X: pd.DataFrame) -> Iterator[Symptom]:
             f"{shown}{_more(told)}: each value goes with one label only. If it is the label in other words, leave it"
             " out with --ignore.",
         )
+
+
+def _counted(n: int) -> str:
+    return f"{n:,} label{'' if n == 1 else 's'}"
 
 
 def _more(items: list[Any]) -> str:
