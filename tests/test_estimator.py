@@ -907,6 +907,24 @@ class TestChecked:
         assert len(checked.points) == 60
         assert checked.how == "held out of training"
 
+    def test_tables_of_words_and_names_of_files_are_told_where_to_go(self):
+        table = pd.DataFrame(
+            {"size": [1.0, 2.0, 3.0], "kind": ["a", "b", "a"], "day": pd.to_datetime(["2020-01-01"] * 3)}
+        )
+        with pytest.raises(InvalidInputError, match="columns kind, day of this table.*xsdc fit"):
+            XSDC().fit(table)
+        with pytest.raises(InvalidInputError, match="name of a file.*read_data"):
+            XSDC().fit("data.csv")
+
+    @pytest.mark.parametrize("gap", [np.nan, None, -1, ""])
+    def test_gaps_that_numpy_made_words_of_are_told(self, gap):
+        X, y = groups(60)
+        words = [NAMES[c] if i < 30 else gap for i, c in enumerate(y)]
+        with pytest.warns(UserWarning, match="30 labels read '(nan|None|-1|)'.*dtype=object"):
+            XSDC(max_iter=0, random_state=0).fit(X, np.array(words, dtype=str))
+        if gap != "":
+            assert list(XSDC(max_iter=0, random_state=0).fit(X, words).classes_) == sorted(NAMES[:3])
+
     def test_labels_to_score_by_need_labels_to_fit_to(self):
         X, y = groups(60)
         with pytest.raises(InvalidInputError, match="leave validation out"):

@@ -610,9 +610,27 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             return X
         if not reset and not hasattr(self, "n_features_in_"):
             raise InvalidInputError("The model was fitted to images; X must hold images too.")
-        if isinstance(X, Tensor):
-            X = X.detach().cpu().numpy()
-        return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=2 if reset else 1)
+        return self._read_vectors(X, reset=reset)
+
+    def _read_vectors(self, X: Any, *, reset: bool) -> Array:
+        if isinstance(X, str | os.PathLike):
+            raise InvalidInputError(
+                "X must hold numbers; it is the name of a file. `xsdc fit` on the command line reads files, and so does"
+                " `xsdc.data.read_data`."
+            )
+        X = X.detach().cpu().numpy() if isinstance(X, Tensor) else X
+        least = 2 if reset else 1
+        try:
+            read: Array = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=least)
+        except (TypeError, ValueError) as error:
+            words = [str(name) for name, kind in dict(getattr(X, "dtypes", {})).items() if kind.kind not in "biufc"]
+            if not words:
+                raise
+            raise InvalidInputError(
+                f"X must hold numbers; the columns {', '.join(words[:5])} of this table do not. Turn them into numbers,"
+                " by `xsdc.data.fit_preparation` for example, or let `xsdc fit` on the command line do so."
+            ) from error
+        return read
 
     def _features(self, X: Any) -> Iterator[Tensor]:
         """Features of some rows at a time."""

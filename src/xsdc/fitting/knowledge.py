@@ -18,6 +18,7 @@ from xsdc.errors import InvalidInputError
 
 Ints = npt.NDArray[np.int64]
 Names = npt.NDArray[Any]
+LOST_GAPS = ("", "-1", "-1.0", "None", "nan", "NaN", "<NA>")
 
 
 @dataclass(frozen=True)
@@ -152,12 +153,28 @@ def _read_labels(y: object, *, n: int) -> tuple[Names, npt.NDArray[np.bool_]]:
         return np.full(n, -1), np.zeros(n, dtype=bool)
     labels = validation.as_labels(y, n=n)
     known = ~validation.is_unknown(labels)
+    if labels.dtype.kind == "U":
+        _warn_of_lost_gaps(labels)
     if labels.dtype.kind == "f":
         if known.any():
             check_classification_targets(labels[known])  # refuses fractions
         if not known.all():  # whole numbers that a missing value has made floats of
             labels = np.where(known, labels, -1).astype(np.int64)
     return labels, known
+
+
+def _warn_of_lost_gaps(labels: Names) -> None:
+    """Tell of words that NumPy writes for what is missing, when it makes an array of words of all there is."""
+    read, counts = np.unique(labels, return_counts=True)
+    lost = [(name, count) for name, count in zip(read.tolist(), counts.tolist(), strict=True) if name in LOST_GAPS]
+    if lost:
+        shown = " and ".join(f"{count} labels read {name!r}" for name, count in lost)
+        warnings.warn(
+            f"{shown}, and count as a class of that name. If they mean that the label is unknown, give y as a list, or"
+            " as an array with dtype=object, with None there.",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def read_choices(allowed_labels: Mapping[int, Iterable[Any]] | None, *, n: int) -> dict[int, list[Any]]:
