@@ -911,9 +911,9 @@ class TestChecked:
         table = pd.DataFrame(
             {"size": [1.0, 2.0, 3.0], "kind": ["a", "b", "a"], "day": pd.to_datetime(["2020-01-01"] * 3)}
         )
-        with pytest.raises(InvalidInputError, match="columns kind, day of this table.*xsdc fit"):
+        with pytest.raises(InvalidInputError, match=r"columns kind, day of this table.*xsdc fit"):
             XSDC().fit(table)
-        with pytest.raises(InvalidInputError, match="name of a file.*read_data"):
+        with pytest.raises(InvalidInputError, match=r"name of a file.*read_data"):
             XSDC().fit("data.csv")
 
     @pytest.mark.parametrize("gap", [np.nan, None, -1, ""])
