@@ -14,6 +14,7 @@ import typer.main
 from tests.cli.conftest import QUICK, ROLES, make_table
 from xsdc import XSDC, __version__
 from xsdc.cli import app
+from xsdc.cli.fit import summary
 from xsdc.cli.options import DATA, ESTIMATOR
 from xsdc.errors import InvalidInputError
 from xsdc.runs.configuration import NOT_KEPT, DataOptions
@@ -425,3 +426,21 @@ def test_states_of_training_outlive_an_error_after_it(xsdc, tmp_path, monkeypatc
         none = ("--max-iter", 0, "--supervised-iter", 0)
         assert xsdc("fit", "a.csv", *ROLES, *none, "--out", "other", "--no-report").code == 2
     assert not (tmp_path / "other").exists()
+
+
+def test_one_of_a_kind_is_told_in_the_singular():
+    data = {"n": 9, "kind": "table", "shape": [2], "n_labeled": 1, "n_allowed": 1, "n_must_link": 1, "n_cannot_link": 1}
+    found = {"n_clusters": 2, "sizes": {"a": 4, "b": 5}, "n_doubtful": 0, "bounds": None, "violated_links": 0}
+    training = {"steps": 1, "stopped": "all steps made"}
+    metrics = {"data": data | {"notes": []}, "found": found, "measured": None, "training": training}
+    told = dict(summary(metrics | {"seconds": {"total": 1.0}}))
+    said = "1 label, 1 row with a choice of labels, 1 pair that belongs together, 1 pair that does not"
+    assert told["known"] == said
+
+
+def test_resume_with_another_option_names_it_as_it_is_typed(xsdc, tmp_path, table):
+    assert xsdc("fit", table, *ROLES, *QUICK, "--no-report").code == 0
+    (tmp_path / "pairs.csv").write_text("flower 0,flower 1\n")
+    ended = xsdc("fit", table, *ROLES, *QUICK, "--must-link", "pairs.csv", "--resume", "--no-report")
+    assert ended.code == 2
+    assert "was begun with --must-link = None" in ended.err.replace("\n", " ")

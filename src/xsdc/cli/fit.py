@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 
 WRONG_INPUT = 2  # exit code of those who leave it to another process to tell
 ENOUGH = 20  # given labels, of which some can be hidden
+KNOWN = {
+    "n_labeled": ("label", "labels"),
+    "n_allowed": ("row with a choice of labels", "rows with a choice of labels"),
+    "n_must_link": ("pair that belongs together", "pairs that belong together"),
+    "n_cannot_link": ("pair that does not", "pairs that do not"),
+}
 Json = Annotated[bool, typer.Option("--json", help="Print the metrics as JSON, and nothing else on stdout.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing of progress.")]
 Source = Annotated[
@@ -151,16 +157,7 @@ def _points(count: int) -> str:
 def summary(metrics: dict[str, Any]) -> list[tuple[str, str]]:
     """Say in a few lines what was given and found."""
     data, found, measured = metrics["data"], metrics["found"], metrics["measured"]
-    facts = [
-        f"{data[key]:,} {words if data[key] != 1 else words.replace('labels', 'label', 1)}"
-        for key, words in (
-            ("n_labeled", "labels"),
-            ("n_allowed", "rows with a choice of labels"),
-            ("n_must_link", "pairs that belong together"),
-            ("n_cannot_link", "pairs that do not"),
-        )
-        if data[key]
-    ]
+    facts = [f"{data[key]:,} {one if data[key] == 1 else many}" for key, (one, many) in KNOWN.items() if data[key]]
     sizes = list(found["sizes"].values())
     rows = [
         ("points", f"{data['n']:,} ({data['kind']}, {' × '.join(map(str, data['shape']))})"),

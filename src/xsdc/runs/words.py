@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from dataclasses import fields
+from functools import cache
 
-from xsdc.runs.configuration import DataOptions
+from xsdc.runs.configuration import NOT_KEPT, DataOptions
+
+OTHERS = {"n_trials": "--trials"}  # of commands that take more than data and estimator
+
+
+@cache
+def option_words() -> dict[str, str]:
+    """How each option is typed, by its name: --image-size for image_size."""
+    from xsdc.estimator import XSDC  # noqa: PLC0415  torch takes a second
+
+    names = [field.name for field in fields(DataOptions) if field.name != "source"]
+    names += [name for name in inspect.signature(XSDC).parameters if name not in NOT_KEPT]
+    return {name: f"--{name.replace('_', '-')}" for name in names} | OTHERS
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    """Find names of options: those of one word, like ridge, only where they stand as in a file of configuration."""
+    long = sorted((name for name in option_words() if "_" in name), key=len, reverse=True)
+    return re.compile(
+        rf"(?<![\w.-])(?:(?:data|options)\.(?P<stored>{'|'.join(option_words())})|(?P<said>{'|'.join(long)}))(?!\w)"
+    )
 
 
 def in_words(message: str) -> str:
-    """Say options as they are typed: --image-size for image_size.
+    """Say options as they are typed: --image-size for image_size, and for data.image_size of a configuration.
 
     Names of one word, like ridge, are left: they are words of their own.
     """
-    names = [field.name for field in fields(DataOptions)]
-    names += ["n_clusters", "cluster_size", "max_iter", "supervised_iter", "batch_size", "labeled_batch_size"]
-    names += ["learning_rate", "supervised_learning_rate", "filter_penalty", "evaluate_every"]
-    names += ["memory_size", "piece_size", "n_landmarks"]
-    names.append("n_trials")
-    long = sorted((name for name in names if "_" in name), key=len, reverse=True)
-    said = re.sub(rf"(?<![\w-])({'|'.join(long)})(?!\w)", lambda m: "--" + m[1].replace("_", "-"), message)
-    return said.replace("another study_name", "another --out")
+    said = _pattern().sub(lambda found: option_words()[found["stored"] or found["said"]], message)
+    return said.replace("data.source", "DATA").replace("another study_name", "another --out")
