@@ -447,8 +447,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
     def predict_proba(self, X: Any) -> Array:
         """Probability of each class in ``classes_``, shape (n, n_clusters_); rows sum to one."""
         check_is_fitted(self)
-        sharpness = self._classifier.sharpness
-        return np.concatenate([torch.softmax(sharpness * scores, dim=1).cpu().numpy() for scores in self._scores(X)])
+        return np.concatenate([self._classifier.probabilities(scores).cpu().numpy() for scores in self._scores(X)])
 
     def transform(self, X: Any) -> Array:
         """Learned features, shape (n, D), of norm one on average."""

@@ -106,7 +106,7 @@ def calibrate(
     choices.note("sharpness of probabilities", calibrated.sharpness, f"most likely for {why}")
     if how is None:
         return calibrated, None
-    return calibrated, Checked(points, torch.softmax(calibrated.sharpness * scores, dim=1).numpy(), how)
+    return calibrated, Checked(points, calibrated.probabilities(scores).numpy(), how)
 
 
 def _blind_scores(

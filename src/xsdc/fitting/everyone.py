@@ -84,7 +84,7 @@ def make_judge(spectrum: Spectrum, n_clusters: int) -> Judge:
 
 
 class LabelEveryone:
-    """Labels all points: some of them by the matrix of all pairs, the others by the nearest of those.
+    """Labels all points: some of them by the matrix of all pairs, the others by the rule that best tells those.
 
     Parameters
     ----------

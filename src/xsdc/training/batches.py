@@ -70,7 +70,7 @@ def _some(points: Tensor, size: int, generator: torch.Generator, weights: Tensor
     if len(points) <= size:
         return points
     if weights is not None:
-        # The largest of w^(1/uniform), in logarithms: drawing by weight without replacement, for any number of points.
+        # The largest of uniform^(1/w), in logarithms: drawing by weight without replacement, for any number of points.
         keys = torch.rand(len(points), generator=generator, dtype=torch.float64).log() / weights[points]
         return points[keys.topk(size).indices]
     if len(points) > MANY and size < len(points) // 100:  # a permutation of them all would take longer than the step
