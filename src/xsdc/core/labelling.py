@@ -1,8 +1,8 @@
 """A class for every point, from features and what is known.
 
 The cost of the features is balanced under what is known, the leading eigenvectors of M place the points, and there the
-labels reach out to those nearest; where no label speaks, k-means finds the classes. Several ridges and bounds on sizes
-can be tried; the grouping with the highest merit is kept.
+labels reach out to those nearest; where no label speaks, k-means finds the classes. The merit of the grouping tells how
+good the ridge and the bounds on sizes were.
 """
 
 from __future__ import annotations
@@ -74,13 +74,13 @@ def label_points(
     constraints: Constraints,
     *,
     n_clusters: int,
-    candidates: Sequence[Candidate],
+    candidate: Candidate,
     judge: Judge,
     nu: float | Literal["median"] = "median",
     sizes: tuple[Floats, Floats] | None = None,
     rng: np.random.RandomState,
-) -> list[Labelling]:
-    """Label all points in each of several ways, the best way first.
+) -> Labelling:
+    """Label all points in one way.
 
     Parameters
     ----------
@@ -90,10 +90,10 @@ def label_points(
         What is known of them.
     n_clusters : int
         Number of classes.
-    candidates : sequence of Candidate
-        Ways to try.
+    candidate : Candidate
+        The way.
     judge : Judge
-        Tells which is best.
+        Tells how good it was.
     nu : float or "median"
         Entropic weight.
     sizes : pair of arrays, each of shape (n_clusters,), optional
@@ -103,18 +103,15 @@ def label_points(
 
     Returns
     -------
-    list of Labelling
+    Labelling
     """
     known = constraints.entries()
-    found = []
-    for way in candidates:
-        A = spectrum.cost(way.lam).dense(torch.float32)
-        M = balance(A, size=way.sizes.among(constraints, known), known=known, nu=nu).M
-        eigenvalues, Z = spectral_embedding(M, n_clusters, random_state=rng)
-        scores = seeded_scores(Z.cpu().numpy(), constraints.classes, n_clusters, rng=rng)
-        codes = assign(scores, constraints, sizes=sizes)
-        found.append(Labelling(codes, way, judge.merit(codes), eigenvalues))
-    return sorted(found, key=lambda labelling: -labelling.merit)
+    A = spectrum.cost(candidate.lam).dense(torch.float32)
+    M = balance(A, size=candidate.sizes.among(constraints, known), known=known, nu=nu).M
+    eigenvalues, Z = spectral_embedding(M, n_clusters, random_state=rng)
+    scores = seeded_scores(Z.cpu().numpy(), constraints.classes, n_clusters, rng=rng)
+    codes = assign(scores, constraints, sizes=sizes)
+    return Labelling(codes, candidate, judge.merit(codes), eigenvalues)
 
 
 def seeded_scores(Z: Floats, classes: Ints, n_clusters: int, *, rng: np.random.RandomState) -> Floats:

@@ -126,11 +126,11 @@ def _blind_scores(
     if (codes < 0).any():
         points = np.concatenate([others, hidden])
         spectrum = decompose(Phi[torch.from_numpy(points)])
-        (found,) = label_points(
+        found = label_points(
             spectrum,
             blind.constraints.restricted(points),
             n_clusters=len(classifier.b),
-            candidates=[labelling.candidate],
+            candidate=labelling.candidate,
             judge=Judge(spectrum, labelling.candidate.lam),
             nu=entropy,
             rng=rng,

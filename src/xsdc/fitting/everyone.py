@@ -202,7 +202,6 @@ class LabelEveryone:
             found, infeasible = _tried(candidates, label)
         if not found and infeasible is not None:
             raise infeasible
-        found.sort(key=lambda labelling: -labelling.merit)
         if not bounds.given and not (constraints.classes >= 0).any():
             found = self._move_groups(found, spectrum, constraints, judge)
         if len(candidates) > 1:
@@ -341,17 +340,17 @@ def _is_tied(constraints: Constraints) -> npt.NDArray[np.bool_]:
 
 
 def _tried(
-    candidates: list[Candidate], label: Callable[..., list[Labelling]]
+    candidates: list[Candidate], label: Callable[..., Labelling]
 ) -> tuple[list[Labelling], InfeasibleError | None]:
-    """Label in all ways that can be met: one of our own bounds may be too tight for the links given."""
+    """Label in all ways that can be met, the best first: one of our own bounds may be too tight for the links given."""
     found: list[Labelling] = []
     infeasible = None
     for way in candidates:
         try:
-            found += label(candidates=[way])
+            found.append(label(candidate=way))
         except InfeasibleError as error:
             infeasible = error
-    return found, infeasible
+    return sorted(found, key=lambda labelling: -labelling.merit), infeasible
 
 
 def check_pairs(constraints: Constraints) -> None:

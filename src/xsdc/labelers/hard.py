@@ -42,10 +42,10 @@ class Hard(Labeler):
         if batch.n < k:  # no group needs two points that nothing ties together
             return batch.equivalence(torch.from_numpy(batch.constraints.group).to(batch.spectrum.s.device))
         A = batch.spectrum.cost(batch.lam).dense()
-        lo, hi = (np.broadcast_to(x, (k,)) for x in batch.class_size)
-        lo, hi = np.floor(lo + 1e-9).astype(np.int64), np.ceil(hi - 1e-9).astype(np.int64)
-        start = self._start(batch, A, k, (lo.astype(np.float64), hi.astype(np.float64)))
-        items = self._items(batch, A.cpu().numpy(), k, lo, hi)
+        least, most = (np.broadcast_to(x, (k,)) for x in batch.class_size)
+        sizes = np.floor(least + 1e-9), np.ceil(most - 1e-9)
+        start = self._start(batch, A, k, sizes)
+        items = self._items(batch, A.cpu().numpy(), k, *(x.astype(np.int64) for x in sizes))
         first = np.unique(batch.constraints.group, return_index=True)[1]
         end = descend(items, start[first], max_steps=self.max_steps)
         codes = end.labels[batch.constraints.group]
