@@ -116,6 +116,9 @@ def test_words_and_dates_do_not_speak_for_commas_and_points(write, monkeypatch):
 def test_a_cell_that_is_no_number_leaves_the_others_readable(write, monkeypatch):
     data = both_ways(write("x\tz\n1,004\t5.67\nhigh\t1.5\n999\t2.5\n"), monkeypatch)
     assert data.X["x"].tolist() == ["1004", "high", "999"]
+    rows = "".join(f"1,00{i}.50\t{i}.5\n" for i in range(9)) + "high\t1.5\n\t1.5\n2.50\t1.5\n"
+    data = both_ways(write("self\tz\n" + rows), monkeypatch)
+    assert data.X["self"].tolist()[:2] == ["1000.50", "1001.50"]
 
 
 def test_numerals_are_kept_with_the_preparation(write, tmp_path):
@@ -130,7 +133,7 @@ def test_numerals_are_kept_with_the_preparation(write, tmp_path):
     assert next(iter(open_blocks(dotted, numerals=Numerals(",", ".")).read(5))).X["x"].tolist() == [1004, 2005]
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.integers(-(10**8), 10**8), min_size=2, max_size=9),
     st.sampled_from([(".", ","), (",", "."), (".", "'"), (",", "\u00a0")]),
@@ -200,6 +203,9 @@ def test_columns_of_a_fit_are_found_in_a_line_of_numbers(write):
     blocks = open_blocks(path, expected=["410", "400"])
     assert next(iter(blocks.read(5))).X.columns.tolist() == ["400", "410", "420"]
     assert next(iter(blocks.read(5))).n == 3
+    unnamed = write("x,400\n1,2\n2,3\n", "b.csv")
+    assert next(iter(open_blocks(unnamed, expected=["column 1", "column 2"]).read(5))).n == 3
+    assert next(iter(open_blocks(unnamed).read(5))).n == 2
 
 
 @pytest.mark.parametrize(

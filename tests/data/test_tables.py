@@ -208,7 +208,7 @@ def test_a_missing_extra_is_named(tmp_path, monkeypatch, module, name, start, ex
 cells = st.text(st.characters(codec="utf-8", categories=["L", "P"]), min_size=1).map(lambda word: f"w{word}")
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.tuples(st.floats(allow_nan=False, allow_infinity=False), st.integers(), cells), min_size=1, max_size=8),
     st.sampled_from(",;\t|"),

@@ -166,11 +166,10 @@ def look_at_csv(path: Path, roles: Roles) -> CsvFrames:
 def _pieces(layout: Layout, roles: Roles, rows: int, dtypes: dict[str, str]) -> Iterator[pd.DataFrame]:
     options = layout.options(roles)
     options["dtype"] = {**dtypes, **options["dtype"]}
-    written = {column: dtypes[column] for column in layout.grouped if column in dtypes}
     try:
         with layout.text.opened() as file, pd.read_csv(file, chunksize=rows, **options) as reader:
             for frame in reader:
-                yield layout.with_numbers(frame).astype(written)
+                yield layout.with_numbers(frame, dtypes)
     except InvalidInputError:
         raise
     except ValueError as error:

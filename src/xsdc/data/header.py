@@ -17,6 +17,7 @@ from xsdc.errors import InvalidInputError
 LOOKED_AT = 200  # rows
 FEW = 10  # cells that are too few to say which words a column holds
 SHOWN = 3
+NAMELESS = re.compile(r"column [0-9]+")
 LIMIT = re.compile(r"[<>≤≥~≈=]+\s*[0-9.,]+.*|[0-9.,]+\s*%")  # measured, though no number
 
 
@@ -71,7 +72,8 @@ def find_header(text: Text, roles: Roles) -> Header:
     if first[0].startswith(REMARK) and len(first[0]) > 1:
         first[0] = first[0][1:].strip()
     sure = _are_surely_names(first, roles)
-    if not sure and not _seem_names(first, below):
+    nameless = bool(roles.expected) and all(NAMELESS.fullmatch(column) for column in roles.expected)
+    if not sure and (nameless or not _seem_names(first, below)):
         return _unnamed(first, name=name)
     names = [cell or f"column {i}" for i, cell in enumerate(first, start=1)]
     refuse_duplicates(names, name=name)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -14,6 +16,8 @@ from xsdc.data.numerals import Figures, Glance, Manner, Numerals
 from xsdc.data.roles import Roles
 from xsdc.data.text import Text, is_empty, read_text
 from xsdc.errors import InvalidInputError
+
+AS_THEY_COME: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -66,9 +70,11 @@ class Layout:
             "low_memory": False,
         }
 
-    def with_numbers(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Make numbers of columns that pandas has read as text."""
-        return frame.assign(**{column: self.numerals.read(frame[column]) for column in self.grouped})
+    def with_numbers(self, frame: pd.DataFrame, dtypes: Mapping[str, str] = AS_THEY_COME) -> pd.DataFrame:
+        """Make numbers of columns that pandas has read as text, of the types that columns have as a whole."""
+        for column in self.grouped:
+            frame[column] = self.numerals.read(frame[column], dtypes.get(column))
+        return frame
 
 
 def find_layout(path: Path, roles: Roles) -> Layout:

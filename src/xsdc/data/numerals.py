@@ -43,13 +43,24 @@ class Numerals(NamedTuple):
             return cell.replace(self.thousands, "").replace(self.decimal, ".")
         return cell.replace(self.decimal, ".") if DECIMAL.fullmatch(cell) else cell
 
-    def read(self, column: pd.Series) -> pd.Series:
-        """Make numbers of a column of text if all of its cells are some; else write those that are as programs do."""
+    def read(self, column: pd.Series, dtype: str | None = None) -> pd.Series:
+        """Make numbers of a column of text if all of its cells are some; else write those that are as programs do.
+
+        Parameters
+        ----------
+        column : series
+            Its cells.
+        dtype : str, optional
+            What the column is as a whole, where this is a part of it; "str" if some cell of it is no number.
+        """
         written = column.map(self.plain, na_action="ignore")
+        if dtype == "str":
+            return written
         try:
-            return pd.to_numeric(written)
+            numbers = pd.to_numeric(written)
         except (ValueError, TypeError):
             return written
+        return numbers if dtype is None else numbers.astype(dtype)
 
     def said(self) -> str:
         """Say it in a few words, to follow "numbers with"."""
