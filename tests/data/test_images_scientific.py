@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from xsdc.data import ImageRows, open_blocks, read_data
+from xsdc.data import ImageRows, Preparation, fit_preparation, open_blocks, read_data
 from xsdc.data.scientific import Levels, levels_of
+from xsdc.errors import InvalidInputError
 
 RNG = np.random.default_rng(0)
 SHADES = RNG.random((20, 16))  # what an instrument sees, from 0 to 1
@@ -55,11 +56,17 @@ def put(request, tmp_path):
 
 def read_every_way(path, size):
     """Read images whole, in blocks as a fit and as a prediction does, and one by one; all must agree."""
-    whole = read_data(path, image_size=size).X
+    dataset = read_data(path, image_size=size)
+    whole = dataset.X
     for thorough in (True, False):
-        blocks = open_blocks(path, image_size=size, thorough=thorough)
+        blocks = open_blocks(path, image_size=size, thorough=thorough, levels=None if thorough else dataset.levels)
         np.testing.assert_array_equal(np.concatenate([block.X for block in blocks.read(2)]), whole)
+        if thorough:
+            large = blocks.known()
+            assert (large.levels, large.notes) == (dataset.levels, dataset.notes)
+            np.testing.assert_array_equal(large.taken([len(whole) - 1, 0]).X, whole[[-1, 0]])
     singly = ImageRows(path, size=size)
+    assert singly.notes == dataset.notes
     np.testing.assert_array_equal(np.stack([singly[i][..., 0] for i in range(len(singly))]), whole)
     return whole
 
@@ -82,16 +89,49 @@ def test_depths_keep_their_shades(put, pixels):
     assert X.dtype == np.uint8
     assert np.abs(X[0].astype(int) - BYTES).max() <= 4  # a few at the ends are cut off
     assert len(np.unique(X)) > 100
-    (note,) = [note for note in read_data(path).notes if "8 bits" in note]
-    assert note.startswith("3 image(s) of more than 8 bits were brought to 8")
-    assert "`0.tif`, `1.tif`, `2.tif`" in note
+    (note,) = [note for note in read_data(path).notes if "bits" in note]
+    assert note.startswith("3 image(s) of more than 8 bits were brought to 8 by one scale")
 
 
-def test_what_an_image_becomes_depends_on_no_other(put):
-    """What a fit made of an image, a prediction in another company makes of it."""
+def test_one_scale_for_all(put):
+    dim, bright = (tiff((SHADES * most).astype(np.uint16)) for most in (2000, 4000))
+    X = read_every_way(put({"a.tif": dim, "b.tif": bright}), (20, 16)).astype(int)
+    assert np.abs(X[1] - BYTES).max() <= 4
+    assert np.abs(X[0] - X[1] / 2).max() <= 4
+
+
+def test_images_that_use_hardly_any_shades_are_told_of(put):
     dim, bright = (tiff((SHADES * most).astype(np.uint16)) for most in (200, 60_000))
-    together = read_every_way(put({"a.tif": dim, "b.tif": bright}), (10, 8))
-    assert np.abs(together[0].astype(int) - together[1]).max() <= 3
+    path = put({"a.tif": dim, "b.tif": bright, "c.tif": tiff(SHADES.astype(np.float32))})
+    (note,) = [note for note in read_data(path).notes if "fewer than 16" in note]
+    assert note.startswith("2 image(s) of more than 8 bits use fewer than 16 of the 256 shades: `a.tif`, `c.tif`.")
+
+
+def test_a_prediction_has_the_scale_of_the_fit(tmp_path):
+    for folder, most in (("fit", 4000), ("dimmer", 2000), ("brighter", 8000), ("bytes", None)):
+        (tmp_path / folder).mkdir()
+        pixels = BYTES if most is None else (SHADES * most).astype(np.uint16)
+        (tmp_path / folder / "a.tif").write_bytes(tiff(pixels))
+    preparation, X = fit_preparation(read_data(tmp_path / "fit"))
+    preparation.save(tmp_path / "preparation")
+    again = Preparation.load(tmp_path / "preparation")
+    assert again.levels == preparation.levels
+
+    def predicted(folder, levels=again.levels):
+        blocks = open_blocks(tmp_path / folder, image_size=(20, 16), thorough=False, levels=levels)
+        (block,) = blocks.read(9)
+        return again.transform(block)[0].astype(int), blocks.notes
+
+    dimmer, notes = predicted("dimmer")
+    assert np.abs(dimmer - X[0] / 2).max() <= 2
+    assert notes == []
+    brighter, notes = predicted("brighter")
+    assert np.abs(brighter - (2 * X[0].astype(int)).clip(0, 255)).max() <= 4
+    (note,) = notes
+    assert "1 image(s) of more than 8 bits go beyond the range of the fit" in note
+    np.testing.assert_array_equal(predicted("bytes")[0], BYTES)
+    with pytest.raises(InvalidInputError, match=r"`a.tif` has more than 8 bits; images of the fit had 8"):
+        predicted("fit", levels=None)
 
 
 def test_eight_bits_stay_as_they_are(put):
@@ -100,10 +140,8 @@ def test_eight_bits_stay_as_they_are(put):
     X = read_every_way(path, (20, 16))
     np.testing.assert_array_equal(X[0], BYTES)
     assert (X[1] == 7).all()
-    (note,) = [note for note in read_data(path).notes if "8 bits" in note]
-    assert "1 image(s) of more than 8 bits" in note
-    assert "`c.tif`" in note
-    assert "The other 2 have 8 bits and are as they came" in note
+    (note,) = [note for note in read_data(path).notes if "have 8 bits" in note]
+    assert "2 image(s) have 8 bits and stayed as they were beside 1 of more" in note
 
 
 def test_eight_bits_alone_need_no_note(put):
@@ -173,12 +211,14 @@ def test_several_pages(put):
             "c.gif": animated.getvalue(),
         }
     )
+    expected = "2 file(s) have several pages, of which the first was read: `a.tif` (5 pages), `c.gif` (3 pages). Save"
     data = read_data(path)
     np.testing.assert_array_equal(data.X[0], pages[0])
-    (note,) = [note for note in data.notes if "pages" in note]
-    assert note.startswith(
-        "2 file(s) have several pages, of which the first was read: `a.tif` (5 pages), `c.gif` (3 pages). Save each"
-    )
+    blocks = open_blocks(path, image_size=(20, 16), thorough=False)
+    assert sum(block.n for block in blocks.read(2)) == 3
+    for notes in (data.notes, ImageRows(path).notes, blocks.notes):
+        (note,) = [note for note in notes if "pages" in note]
+        assert note.startswith(expected)
 
 
 def test_a_stack_that_breaks_off(tmp_path):

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from xsdc.data.numerals import Numerals
+from xsdc.data.scientific import Levels
 
 Labels = npt.NDArray[np.object_]
 Kind = Literal["table", "vectors", "images"]
@@ -47,6 +48,8 @@ class Dataset:
         What looks like a mistake in the file, a sentence each.
     numerals : Numerals or None
         How a table in text writes its numbers, where any cell depends on it.
+    levels : Levels or None
+        What became black and white in images of more than 8 bits.
     """
 
     name: str
@@ -61,6 +64,7 @@ class Dataset:
     notes: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
     numerals: Numerals | None = None
+    levels: Levels | None = None
 
     @property
     def n(self) -> int:
@@ -84,6 +88,7 @@ class Dataset:
             self.notes,
             self.doubts,
             self.numerals,
+            self.levels,
         )
 
 

@@ -64,7 +64,7 @@ def learn_preparation(dataset: Dataset, *, scale: Scale = "auto") -> Preparation
         return _fit_table(dataset, scale=scale)
     if dataset.kind == "vectors":
         return _fit_vectors(dataset.X, scale=scale)
-    return Preparation("images", shape=dataset.X.shape[1:])
+    return Preparation("images", shape=dataset.X.shape[1:], levels=dataset.levels)
 
 
 def with_losses(preparation: Preparation, lost: Lost) -> Preparation:

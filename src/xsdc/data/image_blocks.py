@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -18,15 +18,16 @@ from xsdc.data.images import (
     bombs_are_errors,
     broken_note,
     common_size,
-    cut,
     open_images,
     read_size,
     refuse_mostly_broken,
     require_roles,
+    see,
     stacked,
     with_folders,
 )
 from xsdc.data.roles import Roles
+from xsdc.data.scientific import Findings, Levels, Seen
 
 
 class ImageBlocks(Blocks):
@@ -41,15 +42,26 @@ class ImageBlocks(Blocks):
     image_size : int or pair of int, optional
         Side in pixels, or height and width; by default the most common size, which takes a look at every image.
     thorough : bool
-        Whether to decode every image beforehand, so that broken ones and colours are known: `known` and `take` need it.
-        Otherwise a block is gray where its own images are.
+        Whether to decode every image beforehand, so that broken ones, colours and the levels are known: `known` and
+        `take` need it. Otherwise a block is gray where its own images are.
+    levels : Levels, optional
+        What becomes black and white in images of more than 8 bits, as it was in a fit; of no matter if it is found by a
+        thorough look. Without either such images are refused.
     """
 
     kind = "images"
 
-    def __init__(self, path: Path, roles: Roles, *, image_size: ImageSize = None, thorough: bool = True) -> None:
+    def __init__(
+        self,
+        path: Path,
+        roles: Roles,
+        *,
+        image_size: ImageSize = None,
+        thorough: bool = True,
+        levels: Levels | None = None,
+    ) -> None:
         require_roles(roles, name=path.name)
-        self.path, self.roles, self.name = path, roles, path.name
+        self.path, self.roles, self.name, self.levels = path, roles, path.name, levels
         self.coloured: bool | None = None
         with open_images(path) as source, bombs_are_errors():
             self.names = source.names
@@ -69,39 +81,49 @@ class ImageBlocks(Blocks):
     def read(self, rows: int) -> Iterator[Dataset]:
         """Yield so many images at a time, fewer where some are broken."""
         readable: set[str] = set()
+        findings = Findings(self.levels, fixed=True)
         with open_images(self.path) as source:
             for begin in range(0, len(self.names), rows):
                 with bombs_are_errors():  # not while a block is used
                     images = self._decode(source, self.names[begin : begin + rows])
                 readable |= images.keys()
+                for name, seen in images.items():
+                    findings.add(name, seen)
                 if images:
-                    X = stacked(list(images.values()), coloured=self.coloured)
+                    X = self._stacked(images)
                     ids = np.array(list(images), dtype=object)
-                    yield Dataset(self.name, "images", X, ids, "file", unlabeled(len(X)), pictures=X)
+                    yield Dataset(
+                        *(self.name, "images", X, ids, "file", unlabeled(len(X))), pictures=X, levels=self.levels
+                    )
         refuse_mostly_broken(self.names, readable, name=self.name)
         if self.coloured is None:
-            self.notes = [*self.notes, *broken_note(self.names, readable)]
+            self.notes = [*self.notes, *findings.notes(), *broken_note(self.names, readable)]
 
     def known(self) -> Dataset:
         """Return ids and labels of all images; the pixels are read later."""
-        return with_folders(Rows(self, len(self.names)), self.names, self.roles, name=self.name, notes=self.notes)
+        points = Rows(self, len(self.names))
+        return with_folders(points, self.names, self.roles, name=self.name, notes=self.notes, levels=self.levels)
 
     def take(self, points: Ints) -> Pixels:
         """Decode some images."""
         with open_images(self.path) as source, bombs_are_errors():
             images = self._decode(source, [self.names[i] for i in points.tolist()])
-        return stacked(list(images.values()), coloured=self.coloured)
+        return self._stacked(images)
 
-    def _decode(self, source: Source, names: Sequence[str]) -> dict[str, Pixels]:
-        use = partial(cut, size=self.size)
-        return {name: image for name in names if (image := attempt(source, name, use)) is not None}
+    def _decode(self, source: Source, names: Sequence[str]) -> dict[str, Seen]:
+        use = partial(see, size=self.size)
+        return {name: seen for name in names if (seen := attempt(source, name, use)) is not None}
+
+    def _stacked(self, images: Mapping[str, Seen]) -> Pixels:
+        return stacked([seen.as_bytes(self.levels) for seen in images.values()], coloured=self.coloured)
 
     def _decode_all(self, source: Source) -> None:
-        coloured, readable = False, []
+        coloured, readable, findings = False, [], Findings()
         for name in self.names:
-            for image in self._decode(source, [name]).values():
+            for seen in self._decode(source, [name]).values():
                 readable.append(name)
-                coloured = coloured or image.ndim == 3
+                findings.add(name, seen)
+                coloured = coloured or seen.pixels.ndim == 3
         refuse_mostly_broken(self.names, set(readable), name=self.name)
-        self.notes = [*self.notes, *broken_note(self.names, set(readable))]
-        self.names, self.coloured = readable, coloured
+        self.notes = [*self.notes, *findings.notes(), *broken_note(self.names, set(readable))]
+        self.names, self.coloured, self.levels = readable, coloured, findings.levels

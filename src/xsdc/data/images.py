@@ -33,7 +33,7 @@ from xsdc.data.dataset import Dataset
 from xsdc.data.labels import read_known
 from xsdc.data.memory import require_memory
 from xsdc.data.roles import Roles, listed
-from xsdc.data.scientific import BROKEN, Look, as_fractions, count_pages, depth_of, is_deep, levels_of, look_notes
+from xsdc.data.scientific import BROKEN, Findings, Levels, Seen, as_fractions, count_pages, depth_of, is_deep
 from xsdc.errors import InvalidInputError
 
 SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff"})
@@ -60,8 +60,9 @@ def read_images(path: Path, roles: Roles, *, image_size: ImageSize = None) -> Da
     """Read images of any size as arrays of one size, with labels by folder.
 
     An image is scaled to cover the common size and cropped at its centre; it is turned as its camera says (EXIF) and
-    put on white where it is transparent. Gray comes out only if every image is gray. One of more than 8 bits is brought
-    to 8 from its own darkest to its own brightest value, and of a file with several pages the first is read.
+    put on white where it is transparent. Gray comes out only if every image is gray. Those of more than 8 bits are
+    brought to 8 by one scale, from the darkest to the brightest value they hold; of a file with several pages the first
+    is read.
 
     Parameters
     ----------
@@ -79,18 +80,24 @@ def read_images(path: Path, roles: Roles, *, image_size: ImageSize = None) -> Da
     """
     require_roles(roles, name=path.name)
     with open_images(path) as source, bombs_are_errors():
-        looks = {name: look for name in source.names if (look := attempt(source, name, look_at)) is not None}
-        (width, height), size_notes = common_size([look.size for look in looks.values()], image_size, name=path.name)
-        require_memory(3 * width * height * len(looks), what=f"Reading the images of `{path.name}`")
-        use = partial(cut, size=(width, height))
-        read = {name: image for name in looks if (image := attempt(source, name, use)) is not None}
+        sizes = {name: size for name in source.names if (size := attempt(source, name, read_size)) is not None}
+        (width, height), size_notes = common_size(list(sizes.values()), image_size, name=path.name)
+        require_memory(3 * width * height * len(sizes), what=f"Reading the images of `{path.name}`")
+        use = partial(see, size=(width, height))
+        read = {name: seen for name in sizes if (seen := attempt(source, name, use)) is not None}
     refuse_mostly_broken(source.names, read, name=path.name)
-    X = stacked(list(read.values()))
-    notes = [*size_notes, *look_notes({name: looks[name] for name in read}), *broken_note(source.names, read)]
-    return with_folders(X, list(read), roles, name=path.name, notes=notes)
+    findings = Findings()
+    for name, seen in read.items():
+        findings.add(name, seen)
+    levels = findings.levels
+    X = stacked([seen.as_bytes(levels) for seen in read.values()])
+    notes = [*size_notes, *findings.notes(), *broken_note(source.names, read)]
+    return with_folders(X, list(read), roles, name=path.name, notes=notes, levels=levels)
 
 
-def with_folders(X: Any, names: list[str], roles: Roles, *, name: str, notes: list[str]) -> Dataset:
+def with_folders(
+    X: Any, names: list[str], roles: Roles, *, name: str, notes: list[str], levels: Levels | None = None
+) -> Dataset:
     """Put images together with what their folders say of them; images may be such as are read later."""
     folders = _folders(names)
     truth = roles.truth is not None
@@ -108,6 +115,7 @@ def with_folders(X: Any, names: list[str], roles: Roles, *, name: str, notes: li
         truth=known.truth,
         pictures=X,
         notes=[*notes, *known.notes],
+        levels=levels,
     )
 
 
@@ -188,30 +196,23 @@ def attempt(source: Source, name: str, use: Callable[[Image.Image], T]) -> T | N
         raise InvalidInputError(f"`{name}` cannot be read: {error}.") from error
 
 
-def look_at(image: Image.Image) -> Look:
-    """Read what an image says of itself."""
-    depth = depth_of(image)  # first: to read the size may decode the image, and to count pages turns them
-    return Look(depth, read_size(image), count_pages(image))
-
-
 def read_size(image: Image.Image) -> tuple[int, int]:
     """Return width and height as one sees them."""
     sideways = image.getexif().get(ORIENTATION) in SIDEWAYS
     return (image.height, image.width) if sideways else (image.width, image.height)
 
 
-def cut(image: Image.Image, size: tuple[int, int]) -> Pixels:
-    """Read one image in the size and the 8 bits that are asked for, gray (H, W) where it is."""
+def see(image: Image.Image, size: tuple[int, int]) -> Seen:
+    """Read one image in the size that is asked for, gray (H, W) where it is."""
+    depth, pages = depth_of(image), count_pages(image)
     image.draft(None, (max(size), max(size)))  # a large JPEG is decoded at a fraction of its size
     ImageOps.exif_transpose(image, in_place=True)
     image = _gray_or_colour(image)
     if image.size != size:
         image = ImageOps.fit(image, size, method=Image.Resampling.BILINEAR)
     pixels = np.asarray(image)
-    if image.mode == "F":
-        return levels_of(pixels).as_bytes(pixels)
     gray = pixels.ndim == 3 and bool((pixels == pixels[..., :1]).all())
-    return pixels[..., 0] if gray else pixels
+    return Seen(pixels[..., 0] if gray else pixels, depth, pages)
 
 
 def _gray_or_colour(image: Image.Image) -> Image.Image:

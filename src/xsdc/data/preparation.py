@@ -16,10 +16,11 @@ from xsdc.data.numerals import Numerals
 from xsdc.data.pixels import as_coloured
 from xsdc.data.remarks import Remarks
 from xsdc.data.roles import listed, near_miss
+from xsdc.data.scientific import Levels
 from xsdc.data.storage import read_parts, write_parts
 from xsdc.errors import InvalidInputError
 
-FACTS = ("kind", "shape", "roles", "dropped", "feature_names", "notes", "factor", "numerals")
+FACTS = ("kind", "shape", "roles", "dropped", "feature_names", "notes", "factor", "numerals", "levels")
 TRUTH = frozenset(("True", "False", ""))
 TRANSFORMERS = {"imputer": "SimpleImputer", "scaler": "StandardScaler", "encoder": "OneHotEncoder"}
 
@@ -46,6 +47,8 @@ class Preparation:
         What vectors are divided by.
     numerals : Numerals or None
         How the table of the fit wrote its numbers, where any cell of it depended on that.
+    levels : Levels or None
+        What becomes black and white in images of more than 8 bits, where the fit had such.
     imputer, scaler, encoder : transformers of scikit-learn, or None
         Medians for missing numbers, means and deviations, and categories.
     """
@@ -58,6 +61,7 @@ class Preparation:
     notes: list[str] = field(default_factory=list)
     factor: float = 1.0
     numerals: Numerals | None = None
+    levels: Levels | None = None
     imputer: Any = None
     scaler: Any = None
     encoder: Any = None
@@ -119,6 +123,7 @@ class Preparation:
         try:
             facts["shape"] = tuple(facts["shape"])
             facts["numerals"] = Numerals(*facts["numerals"]) if facts.get("numerals") else None
+            facts["levels"] = Levels(*facts["levels"]) if facts.get("levels") else None
             return Preparation(**facts, **transformers)
         except (KeyError, TypeError) as error:
             raise InvalidInputError(f"`{path}` is not a whole preparation: {error}. Save it again.") from error

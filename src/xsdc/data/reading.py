@@ -21,6 +21,7 @@ from xsdc.data.memory import is_large
 from xsdc.data.named import DATASETS, load_dataset
 from xsdc.data.numerals import Numerals
 from xsdc.data.roles import Roles, listed, near_miss
+from xsdc.data.scientific import Levels
 from xsdc.data.sizes import estimated_size
 from xsdc.data.table_blocks import TableBlocks, csv_blocks, parquet_blocks
 from xsdc.data.tables import read_csv, read_parquet
@@ -132,6 +133,7 @@ def open_blocks(
     numerals: Numerals | None = None,
     image_size: tuple[int, int] | None = None,
     thorough: bool = True,
+    levels: Levels | None = None,
 ) -> Blocks:
     """Open points to be read block by block, whatever their number; nothing is looked at but points and ids.
 
@@ -152,6 +154,9 @@ def open_blocks(
         Height and width to which images of a folder or zip are brought.
     thorough : bool
         Whether images are all decoded beforehand, so that all blocks are gray, or coloured, alike.
+    levels : Levels, optional
+        What becomes black and white in images of more than 8 bits, which are refused without, unless it is found by a
+        thorough look.
 
     Returns
     -------
@@ -167,7 +172,7 @@ def open_blocks(
     roles = Roles(id=None if kind == "images" else id_column)
     if kind in TABLES:
         roles = Roles(text=(*text, *named), expected=tuple(expected), numerals=numerals)
-    blocks = _opened(path, kind, roles, image_size=image_size, thorough=thorough)
+    blocks = _opened(path, kind, roles, image_size=image_size, thorough=thorough, levels=levels)
     blocks.notes = [*([] if note is None else [note]), *blocks.notes]
     return blocks
 
@@ -183,9 +188,11 @@ def open_table(source: str | os.PathLike[str], roles: Roles) -> TableBlocks:
     return TABLES[kind](path, roles)
 
 
-def _opened(path: Path, kind: str, roles: Roles, *, image_size: ImageSize, thorough: bool) -> Blocks:
+def _opened(
+    path: Path, kind: str, roles: Roles, *, image_size: ImageSize, thorough: bool, levels: Levels | None = None
+) -> Blocks:
     if kind == "images":
-        return ImageBlocks(path, roles, image_size=image_size, thorough=thorough)
+        return ImageBlocks(path, roles, image_size=image_size, thorough=thorough, levels=levels)
     return BLOCKS[kind](path, roles)
 
 

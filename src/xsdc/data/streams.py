@@ -16,7 +16,7 @@ from torch.utils.data import Dataset, IterableDataset, get_worker_info
 
 from xsdc.data.columns import as_numbers
 from xsdc.data.image_blocks import ImageBlocks
-from xsdc.data.images import ImageSize, Pixels, Source, attempt, bombs_are_errors, cut, open_images
+from xsdc.data.images import ImageSize, Pixels, Source, attempt, bombs_are_errors, open_images, see
 from xsdc.data.reading import open_table
 from xsdc.data.roles import Roles, listed, near_miss
 from xsdc.data.table_blocks import TableBlocks
@@ -96,8 +96,8 @@ def _numeric(blocks: TableBlocks, wanted: Sequence[str] | None) -> list[str]:
 class ImageRows(Dataset[Pixels]):
     """The images of a folder or zip, brought to one size and decoded as they are needed.
 
-    Making it takes a look at every image, to find those that are broken, which are passed over, and whether any has
-    colours.
+    Making it takes a look at every image, to find those that are broken, which are passed over, whether any has
+    colours, and from where to where those of more than 8 bits go.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ class ImageRows(Dataset[Pixels]):
         blocks = ImageBlocks(self._path, Roles(), image_size=size)
         known = blocks.known()
         self._names = blocks.names
-        self._use = partial(cut, size=blocks.size)
+        self._use, self._levels = partial(see, size=blocks.size), blocks.levels
         self.shape = (blocks.size[1], blocks.size[0], 3 if blocks.coloured else 1)
         self.labels = known.labels.tolist() if any(label is not None for label in known.labels) else None
         self.ids, self.notes = known.ids, known.notes
@@ -137,9 +137,10 @@ class ImageRows(Dataset[Pixels]):
     def __getitem__(self, index: int) -> Pixels:
         name = self._names[index]
         with bombs_are_errors():
-            image = attempt(self._source(), name, self._use)
-        if image is None:
+            seen = attempt(self._source(), name, self._use)
+        if seen is None:
             raise InvalidInputError(f"`{name}` of `{self._path.name}` cannot be read any more; it was whole before.")
+        image = seen.as_bytes(self._levels)
         whole = image[..., None] if image.ndim == 2 else image
         return np.array(np.broadcast_to(whole, self.shape))
 

@@ -120,7 +120,7 @@ def read_run(where: Path, *, network: Any = None) -> tuple[XSDC, Preparation | N
 def open_like(
     preparation: Preparation | None, source: str, *, asked: str | None = None, usual: str | None = None
 ) -> Blocks:
-    """Open points as those of the fit were: images in their size, words as words, with the ids that are asked for."""
+    """Open points as those of the fit were: images in their size and shades, words as words, with the ids asked for."""
     size, used = None, () if preparation is None else preparation.roles
     if preparation is not None and preparation.kind == "images" and holds_image_files(source):
         size = preparation.shape[0], preparation.shape[1]
@@ -132,6 +132,7 @@ def open_like(
         numerals=None if preparation is None else preparation.numerals,
         image_size=size,
         thorough=preparation is None,
+        levels=None if preparation is None else preparation.levels,
     )
     column = asked or usual
     try:
