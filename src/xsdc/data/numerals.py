@@ -17,7 +17,8 @@ GROUPED = re.compile(rf"[-+]?[1-9][0-9]{{0,2}}([{MARKS}])[0-9]{{3}}(?:\1[0-9]{{3
 DECIMAL = re.compile(r"[-+]?(?:[0-9]+([.,])[0-9]*|([.,])[0-9]+)(?:[eE][-+]?[0-9]+)?")
 WHOLE = re.compile(r"[-+]?[0-9]+(?:[eE][-+]?[0-9]+)?")
 ODD = re.compile(rf"[-+]?[0-9]+(?:([{MARKS}])[0-9]+)+")  # a date, a list, an address
-TELLING = re.compile(rf"[0-9][,{OTHERS}][0-9]|\x1f[-+]?,[0-9]|[0-9]\.[0-9]{{3}}\.[0-9]")
+MARKED = re.compile(rf"[0-9][,{OTHERS}][0-9]|\x1f[-+]?,[0-9]")
+POINTS = re.compile(r"\.[0-9]{3}\.[0-9]")
 PLAIN = re.compile(r"\x1f\s*[-+]?[0-9]*\.[0-9]")
 
 
@@ -107,8 +108,14 @@ class Glance:
         if self.telling and self.pointed:
             return
         line = "\x1f" + "\x1f".join(row)
-        self.telling = self.telling or TELLING.search(line) is not None
+        self.telling = self.telling or _is_telling(line)
         self.pointed = self.pointed or PLAIN.search(line) is not None
+
+
+def _is_telling(line: str) -> bool:
+    if any(mark in line for mark in "," + OTHERS) and MARKED.search(line):  # most lines have none of them
+        return True
+    return POINTS.search(line) is not None
 
 
 class Figures:
