@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import torch
+
+from benchmarks.evaluations import Score, coarser, score
+from tests.experiments.test_experiments import digits
+from tests.problems import blobs
+from xsdc.experiments.splits import Part, Splits, make_splits
+from xsdc.experiments.trial import make_trainer
+
+
+def test_separate_groups_are_right_in_every_way():
+    X, y = blobs(120, 4, spread=20.0)
+    part = Part(X, y.numpy())
+    splits = Splits(part, part, part, y.numpy()[:0], 4, "kn", 64)
+    assert score(X, splits, 0.01) == score(X, splits, 0.01, dtype=torch.float64, seed=3, steps=50) == 1.0
+
+
+def test_another_jpeg_changes_images_a_little():
+    images = torch.rand(3, 3, 32, 32, generator=torch.Generator().manual_seed(0))
+    again = coarser(images)
+    assert again.shape == images.shape
+    assert 0 < float((again - images).abs().mean()) < 0.2
+
+
+def test_the_usual_way_is_that_of_the_experiment():
+    setting = digits(n_labeled=0, x=0, iterations=2, burn_in=0, evaluate_every=1, ridge=0.01)
+    splits = make_splits(setting, seed=0)
+    watch = Score(splits)
+    trainer, evaluation = make_trainer(setting, splits, seed=0, callbacks=(watch,))
+    trainer.run()
+    assert watch.scores["as in the experiment"] == evaluation.test[1:]
+    assert len(watch.scores) == 5  # gray images are put through no JPEG
