@@ -252,7 +252,7 @@ BAD = {
     "trials": ({"n_trials": 0}, "n_trials must be a whole number"),
     "timeout": ({"timeout": -1}, "timeout must be"),
     "no labels": ({"criterion": "validation"}, "two labels of a class"),
-    "open number": ({"estimator": XSDC()}, "set n_clusters"),
+    "open number": ({"estimator": XSDC()}, "Set n_clusters"),
     "half a pair": ({"validation": (X,)}, r"pair \(X, y\)"),
     "no label in the pair": ({"validation": (X, np.full(60, -1))}, "no label"),
 }
