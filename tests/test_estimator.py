@@ -573,7 +573,7 @@ class TestEdges:
         assert min(map(min, seen)) > 10
 
     def test_held_out_labels_for_calibration_are_bounded(self, monkeypatch):
-        monkeypatch.setattr("xsdc.fitting.calibration.MOST_POINTS", 60)
+        monkeypatch.setattr("xsdc.fitting.hidden.MOST_POINTS", 60)
         X, y = groups(300)
         model = XSDC(max_iter=1, validation=0.5, random_state=0).fit(X, y)
         assert len(model.checked_.points) == 60

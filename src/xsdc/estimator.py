@@ -99,6 +99,11 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         zeta, the weight of the squared norm of free filters.
     entropy : float or "median"
         nu, how soft M is; "median" is the paper's median of all |A_ij|.
+    labels_by : {"auto", "groups", "classifier", "nearest"}
+        Where points without a label get theirs from at the end: from groups among the features, or from labeled points
+        alone, by a classifier of these or each from the nearest one. "auto" hides labels, a fifth at a time, and takes
+        what tells them best, groups that are clear unless another is clearly better; groups also where there are
+        fewer than 20 labels, or none of some class.
     n_landmarks : int or "auto"
         Points that are labeled at the end by the matrix of all their pairs; the others take the classes of those among
         which they lie. "auto" is 3,000. As many as there are points labels all of them by the whole matrix, which is
@@ -196,6 +201,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         ridge: float | Auto = "auto",
         filter_penalty: float = 0.0,
         entropy: float | Literal["median"] = "median",
+        labels_by: str = "auto",
         n_landmarks: int | Auto = "auto",
         augmentation: str | Callable[[Tensor, torch.Generator], Tensor] | None = None,
         copies: int = 1,
@@ -224,6 +230,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         self.ridge = ridge
         self.filter_penalty = filter_penalty
         self.entropy = entropy
+        self.labels_by = labels_by
         self.n_landmarks = n_landmarks
         self.augmentation = augmentation
         self.copies = copies

@@ -391,6 +391,13 @@ class TestRunner:
         assert len(made) == len(set(made)) == len(records) - 1
         assert told[-1] == (42, 42)
 
+    def test_sensitivity_sees_all_of_each_range_first(self):
+        seen: dict[str, list[float]] = {}
+        for setting in EXPERIMENTS["sensitivity"].expand()[:11]:
+            seen.setdefault(setting.curve, []).append(setting.x)
+        assert seen["learning rate"] == seen["supervised learning rate"] == [2.0**i for i in (-10, -6, -2, 2)]
+        assert seen["lambda"] == [2.0**i for i in (-40, -24, -8)]
+
     def test_wrong_names(self, tmp_path):
         with pytest.raises(InvalidInputError, match="accuracy-vs-labels"):
             reproduce("accuracy", out=tmp_path)

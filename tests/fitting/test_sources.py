@@ -12,7 +12,7 @@ from torch.utils.data import Dataset, IterableDataset, TensorDataset
 from tests.problems import blobs
 from xsdc import XSDC
 from xsdc.errors import InvalidInputError
-from xsdc.fitting import calibration, end, everyone, features, sources, stream, train
+from xsdc.fitting import end, everyone, features, hidden, others, sources, stream, train
 from xsdc.fitting.sources import ArraySource, DatasetSource, as_source, spool
 from xsdc.training import Callback
 
@@ -204,7 +204,7 @@ class TestBounds:
                 most.append(len(rows))
                 return [self.items[i] for i in rows]
 
-        for room in (sources, everyone):
+        for room in (sources, others):
             monkeypatch.setattr(room, "BLOCK", 16)
         monkeypatch.setattr(features, "HELD", 0)
         monkeypatch.setattr(features, "SCALED_BY", 20)
@@ -212,7 +212,7 @@ class TestBounds:
         monkeypatch.setattr(end, "MOST_FITTED", 90)
         monkeypatch.setattr(train, "SAMPLE", 70)
         monkeypatch.setattr(stream, "KEPT", 90)
-        monkeypatch.setattr(calibration, "MOST_POINTS", 80)
+        monkeypatch.setattr(hidden, "MOST_POINTS", 80)
         dataset = Counting(list(X))
         model = XSDC(n_landmarks=100, batch_size=32, labeled_batch_size=8, validation=None, **OPTIONS).fit(dataset, y)
         assert max(most) <= 100, most  # the landmarks

@@ -15,11 +15,14 @@ from xsdc.core.assignment import outside_sizes, violated_links
 from xsdc.core.classifier import Classifier, fit_classifier
 from xsdc.core.labelling import Candidate, Labelling
 from xsdc.core.objective import decompose
-from xsdc.fitting.calibration import Checked, calibrate
+from xsdc.fitting.calibration import Checked, calibrate_alone, calibrate_blind
 from xsdc.fitting.choices import Choices
 from xsdc.fitting.everyone import Bounds, LabelEveryone
+from xsdc.fitting.hidden import hide_labels
 from xsdc.fitting.knowledge import Knowledge
 from xsdc.fitting.landmarks import MOST_LANDMARKS
+from xsdc.fitting.origins import choose_origin, from_groups
+from xsdc.fitting.others import Rule, label_by_rule
 from xsdc.networks.rows import Rows
 
 Ints = npt.NDArray[np.int64]
@@ -74,6 +77,8 @@ class End:
         nu.
     bounds : Bounds
         Bounds on sizes.
+    labels_by : {"auto", "groups", "classifier", "nearest"}
+        Where points without a label get theirs from.
     n_landmarks : int
         Points that are labeled by the matrix of all their pairs.
     way : Candidate, optional
@@ -83,6 +88,7 @@ class End:
     ridge: float | Literal["auto"]
     entropy: float | Literal["median"]
     bounds: Bounds
+    labels_by: str = "auto"
     n_landmarks: int = MOST_LANDMARKS
     way: Candidate | None = None
 
@@ -95,7 +101,7 @@ class End:
         choices: Choices,
         rng: np.random.RandomState,
     ) -> tuple[Knowledge, Labelling]:
-        """Label all points by normalised features (n, D)."""
+        """Group all points by normalised features (n, D), under what is known of them."""
         everyone = LabelEveryone(
             Phi,
             landmarks=landmarks,
@@ -118,20 +124,34 @@ class End:
         choices: Choices,
         rng: np.random.RandomState,
     ) -> Outcome:
-        """Fit a classifier to the labels found, and calibrate it."""
-        codes = labelling.codes
+        """Settle the labels of all points, fit a classifier to them and calibrate it."""
+        k, lam = len(knowledge.names), None if self.ridge == "auto" else self.ridge
+        hidden = hide_labels(knowledge, held_out, rng)
+        groups = from_groups(Phi, labelling, k=k, entropy=self.entropy, rng=rng)
+        origin, blind = choose_origin(
+            self.labels_by,
+            groups,
+            Phi,
+            knowledge,
+            merit=labelling.merit,
+            hidden=hidden,
+            lam=lam,
+            choices=choices,
+            rng=rng,
+        )
+        codes = labelling.codes if origin.rule is None else self._by_rule(origin.rule(knowledge), Phi, knowledge)
         sample = np.sort(rng.permutation(len(codes))[: min(MOST_FITTED, MOST_NUMBERS // Phi[:1].shape[1])])
-        classifier = fit_classifier(
-            decompose(Phi[torch.from_numpy(sample)]),
-            torch.from_numpy(codes[sample]),
-            n_classes=len(knowledge.names),
-            lam=None if self.ridge == "auto" else self.ridge,
-        )
-        if self.ridge == "auto":
+        spectrum = decompose(Phi[torch.from_numpy(sample)])
+        classifier = fit_classifier(spectrum, torch.from_numpy(codes[sample]), n_classes=k, lam=lam)
+        if lam is None:
             choices.note("ridge of the classifier", classifier.lam, "least squared error on points left out")
-        classifier, checked = calibrate(
-            classifier, Phi, knowledge, labelling, held_out=held_out, entropy=self.entropy, choices=choices, rng=rng
-        )
+        checked = None
+        if hidden is None:
+            classifier = calibrate_alone(classifier, Phi, knowledge, codes=codes, choices=choices, rng=rng)
+        else:
+            classifier, checked = calibrate_blind(
+                classifier, Phi, knowledge, hidden=hidden, blind=blind, choices=choices
+            )
         violated = violated_links(codes, knowledge.constraints)
         if violated:
             warnings.warn(
@@ -149,3 +169,8 @@ class End:
                 stacklevel=4,
             )
         return Outcome(knowledge, codes, classifier, labelling.eigenvalues, violated, labelling.candidate, checked)
+
+    def _by_rule(self, rule: Rule, Phi: Tensor | Rows, knowledge: Knowledge) -> Ints:
+        constraints, k = knowledge.constraints, len(knowledge.names)
+        counts = self.bounds.for_classes(k).counts(knowledge.n)
+        return label_by_rule(rule, Phi, constraints.classes, constraints, k=k, counts=counts)

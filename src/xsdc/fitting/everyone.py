@@ -36,7 +36,7 @@ from xsdc.fitting.automatic import choose_candidates, describe_sizes, judging_di
 from xsdc.fitting.choices import Choices
 from xsdc.fitting.knowledge import Knowledge
 from xsdc.fitting.landmarks import MOST_LANDMARKS
-from xsdc.fitting.others import choose_rule
+from xsdc.fitting.others import choose_rule, label_by_rule
 from xsdc.networks.rows import Rows
 
 Ints = npt.NDArray[np.int64]
@@ -46,7 +46,6 @@ SUGGESTING_DIMENSIONS = (1, 2, 3, 5, 15, 30)
 CLEARLY = 0.1  # fall of eigenvalues that separate groups show, and others do not
 MOST_COMPARED = 20_000  # points with a class by which the others are judged
 MOST_PAIRS = 5e7
-BLOCK = 8192
 REFINED = 3  # groupings that are improved by moving groups
 
 
@@ -277,29 +276,15 @@ class LabelEveryone:
 
         These keep theirs, unless bounds on sizes or links make them give way.
         """
-        k, n = knowledge.n_clusters or 1, knowledge.n
-        constraints = knowledge.constraints
+        k, constraints = knowledge.n_clusters or 1, knowledge.constraints
         anchors = constraints.classes.copy()
         anchors[some.points] = some.labelling.codes
         reference = self._reference(anchors, some.points)
         Phi = self.Phi[torch.from_numpy(reference)]
         rule = choose_rule(Phi, anchors[reference], k, extension=some.extension)
         self.choices.note("classes of the other points", rule.name, rule.why)
-        counts = self.bounds.for_classes(k).counts(n)
-        # Points that something else than their own place decides about are scored for all classes, and then together.
-        tied = np.flatnonzero(_is_tied(constraints)) if counts is None else np.arange(n)
-        scores = np.full((len(tied), k), -np.inf)
-        found: Ints = np.empty(n, dtype=np.int64)
-        for start in range(0, n, BLOCK):
-            block = slice(start, min(start + BLOCK, n))
-            here = rule.scores(self.Phi[block])
-            found[block] = here.argmax(1)
-            first, last = np.searchsorted(tied, [block.start, block.stop])
-            scores[first:last] = here[tied[first:last] - start]
-        found[anchors >= 0] = anchors[anchors >= 0]
-        if len(tied):
-            found[tied] = assign(scores, constraints.restricted(tied), sizes=counts)
-        return found
+        counts = self.bounds.for_classes(k).counts(knowledge.n)
+        return label_by_rule(rule, self.Phi, anchors, constraints, k=k, counts=counts)
 
     def _reference(self, anchors: Ints, points: Ints) -> Ints:
         """Points whose class is known or found, by which others are judged: the given ones, and labeled ones."""
@@ -327,16 +312,6 @@ class Extended:
     points: Ints
     labelling: Labelling
     extension: Extension | None
-
-
-def _is_tied(constraints: Constraints) -> npt.NDArray[np.bool_]:
-    """Tell which points are apart from others, or have no class but are in a group or barred from some class."""
-    group = constraints.group
-    together = np.bincount(group)[group] > 1
-    apart = (np.diff(constraints.apart.indptr) > 0)[group]
-    barred = constraints.group_set[group] > 0
-    tied: npt.NDArray[np.bool_] = apart | ((constraints.classes < 0) & (together | barred))
-    return tied
 
 
 def _tried(

@@ -28,6 +28,7 @@ from xsdc.fitting.everyone import Bounds, check_pairs, make_judge
 from xsdc.fitting.features import features_of_all
 from xsdc.fitting.knowledge import Knowledge
 from xsdc.fitting.landmarks import MOST_LANDMARKS, choose_landmarks
+from xsdc.fitting.origins import check_origin
 from xsdc.fitting.settings import ClusterSize, Settings, read_sizes
 from xsdc.fitting.train import hold_out, make_trainer, why_stopped
 from xsdc.networks import Network
@@ -164,6 +165,7 @@ def fit_model(
     generator : torch.Generator
         Source of randomness for training.
     """
+    check_origin(settings.labels_by, knowledge)
     given = check_sizes(settings.cluster_size, knowledge)
     training_sizes, bounds = choose_sizes(knowledge, given, choices)
     held_out = np.empty(0, dtype=np.int64)
@@ -183,7 +185,14 @@ def fit_model(
         rng=rng,
         generator=generator,
     )
-    end = End(settings.ridge, settings.entropy, Bounds(bounds, given=given is not None), settings.n_landmarks, way)
+    end = End(
+        settings.ridge,
+        settings.entropy,
+        Bounds(bounds, given=given is not None),
+        settings.labels_by,
+        settings.n_landmarks,
+        way,
+    )
     landmarks = choose_landmarks(knowledge, rng, most=settings.n_landmarks)
     check_pairs(knowledge.constraints.restricted(landmarks))  # now, and not after training
     first_state = copy.deepcopy(network.state_dict())
