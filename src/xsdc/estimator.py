@@ -109,10 +109,11 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         which they lie. "auto" is 3,000. As many as there are points labels all of them by the whole matrix, which is
         never formed: 10,000 points take seconds, 50,000 minutes.
     augmentation : "images", callable or None
-        Changes each unlabeled input of a step: the paper's for images, or a function of a batch (n, ...) and a
+        Changes each input of a step: the paper's for images, or a function of a batch (n, ...) and a
         torch.Generator.
     copies : int
-        Changed copies of each unlabeled point in a step, tied together by must-links.
+        Changed copies of each point in a step, tied together by must-links; of labeled ones as many as their batch has
+        room for.
     validation : "auto", float, (X, y) or None
         What training is scored by; the best state is kept. A share of the given labels that training then does not see,
         a set of its own, or nothing. "auto" holds a fifth out where there are 500 labels or more and ten of each class.

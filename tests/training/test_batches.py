@@ -29,6 +29,18 @@ def test_copies_keep_the_size_of_the_batch():
     values, counts = batch.unlabeled.unique(return_counts=True)
     assert len(values) == 5
     assert (counts == 4).all()
+    assert torch.equal(batch.labeled.sort().values, LABELED)  # their batch has no room for copies
+
+
+def test_labeled_points_are_copied_as_far_as_there_is_room():
+    for room, times in ((4, 1), (9, 1), (10, 2), (14, 2), (20, 4), (1000, 4)):
+        batches = Batches(LABELED, UNLABELED, labeled_size=room, unlabeled_size=20, copies=4)
+        for batch in (batches.draw(generator()), batches.draw(generator(), labeled_only=True)):
+            values, counts = batch.labeled.unique(return_counts=True)
+            assert len(values) == min(room, 5)
+            assert (counts == times).all()
+    none = Batches(LABELED[:0], UNLABELED, labeled_size=8, unlabeled_size=20, copies=4)
+    assert len(none.draw(generator()).labeled) == 0
 
 
 def test_same_generator_same_batches():

@@ -48,7 +48,7 @@ class Batches:
     labeled_size, unlabeled_size : int
         How many of each a batch holds, copies counted; fewer where there are fewer.
     copies : int
-        Times that each unlabeled point comes.
+        Times that each unlabeled point comes, and at most that each labeled one does.
     """
 
     labeled: Tensor
@@ -60,6 +60,8 @@ class Batches:
     def draw(self, generator: torch.Generator, *, labeled_only: bool = False, weights: Tensor | None = None) -> Batch:
         """Draw the points of one step, unlabeled ones by weights of all points of the data where there are any."""
         labeled = _some(self.labeled, self.labeled_size, generator)
+        if len(labeled):  # labels are few, and each should be there: copies of them as far as there is room
+            labeled = labeled.repeat(max(1, min(self.copies, self.labeled_size // len(labeled))))
         if labeled_only:
             return Batch(labeled, self.unlabeled[:0])
         unlabeled = _some(self.unlabeled, max(1, self.unlabeled_size // self.copies), generator, weights)

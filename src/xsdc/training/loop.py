@@ -115,7 +115,7 @@ class Trainer:
     score : callable, optional
         Network and lambda to a number, the higher the better; the state with the best one is kept.
     augment : callable, optional
-        Inputs and a generator to changed inputs, for the unlabeled points.
+        Inputs and a generator to changed inputs.
     piece_size : int, optional
         Points of a batch that go through the network at a time; by default all.
     memory_size : int

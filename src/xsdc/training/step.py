@@ -37,10 +37,12 @@ def batch_features(
     """
     shared = network if isinstance(network, SharedFeatures) else SharedFeatures(network, Processes())
     points = [part for part in (batch.labeled, batch.unlabeled) if len(part)]
-    inputs: list[Callable[[Tensor], Tensor]] = [partial(_rows, data, part) for part in points]
-    if augment is not None and len(batch.unlabeled):
+    inputs: list[Callable[[Tensor], Tensor]]
+    if augment is None:
+        inputs = [partial(_rows, data, part) for part in points]
+    else:
         # Every process changes all of them, with the same generator: the changes do not depend on who computes what.
-        inputs[-1] = augment(data[batch.unlabeled], generator).__getitem__
+        inputs = [augment(data[part], generator).__getitem__ for part in points]
     features = shared(inputs, [len(part) for part in points])
     if len(batch.unlabeled):
         if memory is not None:
