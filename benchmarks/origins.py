@@ -4,13 +4,14 @@ python -m benchmarks.origins [--seeds 5] [--only DATA ...] [--json PATH] [--docs
 
 XSDC with its defaults, which choose, and made to take classes from groups, from a classifier of the labels or each
 from the nearest label; a support vector machine and logistic regression on the same labels beside it. A stratified
-quarter is for testing; columns are standardised but for the digits. MAGIC is measured where ``XSDC_DATA`` has it, on
-the splits of the paper's experiment.
+quarter is for testing; columns are standardised but for the digits. MAGIC, on the splits of the paper's experiment, is
+measured where ``XSDC_DATA`` says where it is.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -117,8 +118,10 @@ def main() -> None:
     parser.add_argument("--docs", type=Path, help=f"file with markers to write the table into, as {DOCS.name}")
     options = parser.parse_args()
     records = []
+    if "XSDC_DATA" not in os.environ:
+        print("MAGIC is left out: XSDC_DATA does not say where it is.")
     for name, labels in CASES:
-        if options.only is None or name in options.only:
+        if (options.only is None or name in options.only) and (name != "magic" or "XSDC_DATA" in os.environ):
             for seed in range(options.seeds):
                 records.append(measure(name, labels, seed))
                 print(records[-1], flush=True)

@@ -24,6 +24,7 @@ from xsdc.cli.reference import render_reference
 from xsdc.data import DATASETS
 from xsdc.data.reading import BY_SUFFIX
 from xsdc.runs import DataOptions, RunFolder
+from xsdc.tuning.space import TUNABLE
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -189,6 +190,11 @@ def paths_of(content: object, prefix: str = "") -> list[str]:
 @pytest.mark.parametrize("name", [*(each.name for each in fields(DataOptions))])
 def test_every_key_of_the_configuration_is_described(name):
     assert f"| `data.{name}`" in section(RUNS, "## config.json")
+
+
+def test_every_option_that_can_be_searched_is_described():
+    page = (DOCS / "tuning.md").read_text(encoding="utf-8")
+    assert not [name for name in TUNABLE if f"`{name}`" not in page]
 
 
 def test_every_format_and_data_set_is_described():

@@ -40,6 +40,7 @@ from xsdc.fitting import (
     read_settings,
     scaled_features,
 )
+from xsdc.fitting.origins import unlabeled_class
 from xsdc.fitting.settings import ClusterSize
 from xsdc.fitting.sources import ArraySource, Source, as_source, first_look, prepare, read_blocks, stream_blocks
 from xsdc.fitting.stream import KEPT, Course, Kept, keep_some, read_chunk, trained_on, why_anew
@@ -101,9 +102,9 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         nu, how soft M is; "median" is the paper's median of all |A_ij|.
     labels_by : {"auto", "groups", "classifier", "nearest"}
         Where points without a label get theirs from at the end: from groups among the features, or from labeled points
-        alone, by a classifier of these or each from the nearest one. "auto" hides labels, a fifth at a time, and takes
-        what tells them best, groups that are clear unless another is clearly better; groups also where there are
-        fewer than 20 labels, or none of some class.
+        alone, by a classifier of these or each from the nearest one. "auto" hides labels and takes what tells them
+        best; but clear groups stay unless something else is clearly better, and so does the classifier where groups
+        are vague. With fewer than 20 labels, or none of some class, it is groups. They are found in any case, for M.
     n_landmarks : int or "auto"
         Points that are labeled at the end by the matrix of all their pairs; the others take the classes of those among
         which they lie. "auto" is 3,000. As many as there are points labels all of them by the whole matrix, which is
@@ -410,6 +411,8 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             n_clusters=self.n_clusters_ if open_number and not anew else self.n_clusters,
             also_named=kept.names,
         )
+        if unlabeled_class(knowledge) is not None:  # its labels are to come; until then groups stand for classes
+            settings = replace(settings, labels_by="auto")
         generator = torch.Generator().manual_seed(int(rng.randint(2**31)))
         called = None if before is None else self._named_by(self._embed(block) for block in read_blocks(kept.X))
         way = None

@@ -7,9 +7,10 @@ import pytest
 
 from tests.problems import blobs, gaussian
 from xsdc import XSDC
+from xsdc.core.assignment import assign
 from xsdc.errors import InvalidInputError
 from xsdc.fitting import hidden, origins
-from xsdc.fitting.hidden import hide_labels, label_blindly
+from xsdc.fitting.hidden import FOLDS, hide_labels, label_blindly
 from xsdc.fitting.knowledge import read_knowledge
 from xsdc.fitting.origins import LEAST_OF_CLASS, _best
 from xsdc.training import Callback
@@ -79,12 +80,39 @@ class TestChoice:
         assert float(told[choice(model)["value"]]) == pytest.approx(right, abs=0.1)
 
     @pytest.mark.parametrize(
-        ("given", "n_clusters"), [(first(halves()[1], 18), 2), (first(halves()[1], 60), 3), (halves()[1], 2)]
+        ("given", "n_clusters", "why"),
+        [
+            (first(halves()[1], 18), 2, "too few labels to hide any"),
+            (first(halves()[1], 60), 3, "no label shows the class 2"),
+            (halves()[1], 2, "every class is known"),
+        ],
     )
-    def test_nothing_to_choose(self, given, n_clusters):
-        """Too few labels, a class without any, and no point that needs one."""
+    def test_nothing_to_choose(self, given, n_clusters, why):
         model = XSDC(n_clusters, max_iter=1, random_state=0).fit(halves()[0], given)
-        assert choice(model) is None
+        assert choice(model) == {"option": "labels_by", "value": "groups", "why": why}
+
+    def test_no_labels_no_word(self):
+        assert choice(XSDC(2, max_iter=1, random_state=0).fit(halves()[0])) is None
+
+    def test_labels_that_tell_nothing_leave_groups(self):
+        """Two groups far apart, one of them so small that no classifier dares to name it."""
+        rng = np.random.default_rng(1)
+        y = np.where(np.arange(600) < 18, 1, 0)
+        X = 0.3 * rng.normal(size=(600, 5))
+        X[:, 0] += 6 * y
+        given = np.full(600, -1)
+        given[np.r_[:8, 18:40]] = y[np.r_[:8, 18:40]]
+        model = XSDC(random_state=0).fit(X, given)
+        assert choice(model)["value"] == "groups"
+        assert "no more than the most frequent class has" in choice(model)["why"]
+        assert (model.labels_ == y).mean() > 0.95
+
+    def test_clarity_is_measured_by_what_sizes_allow(self):
+        X, y = blobs(600, 2, spread=20)
+        few = np.flatnonzero((y.numpy() == 0) | (np.arange(600) < 60))  # ten to one
+        model = XSDC(random_state=0).fit(X[few], first(y.numpy()[few], 60))
+        clarity = float(re.search(r"\((\d\.\d\d)\)", choice(model)["why"])[1])
+        assert 0.85 < clarity <= 1.05  # 0.69 of what two equal groups can have
 
     def test_held_out_labels_decide_where_there_are_some(self):
         X, y = halves()
@@ -108,7 +136,7 @@ class TestByLabels:
         assert (labels[together[:, 0]] == labels[together[:, 1]]).all()
         assert (labels[apart[:, 0]] != labels[apart[:, 1]]).all()
         assert (labels[list(allowed)] == 0).all()
-        assert choice(model) is None  # it was not chosen
+        assert choice(model) == {"option": "labels_by", "value": how, "why": "as asked"}
 
     def test_sizes_hold(self, how):
         X, y = halves()
@@ -131,12 +159,51 @@ class TestByLabels:
             XSDC(labels_by=how, callbacks=[Steps()], random_state=0).fit(X)
         assert not steps  # before training
 
+    def test_a_stream_may_announce_classes(self, how):
+        X, y = halves()
+        model = XSDC(labels_by=how, max_iter=1, random_state=0)
+        model.partial_fit(X[:300], np.where(y[:300] == 0, first(y[:300], 60), -1), classes=[0, 1])
+        assert choice(model)["value"] == "groups"
+        model.partial_fit(X[300:], first(y[300:], 60))
+        assert choice(model)["value"] == how
+
+    def test_one_class(self, how):
+        X, _ = halves()
+        y = np.full(len(X), None)
+        y[3] = "ham"
+        assert set(XSDC(labels_by=how, max_iter=1, random_state=0).fit(X, y).labels_) == {"ham"}
+
     def test_a_stream_and_many_points(self, how, monkeypatch):
         monkeypatch.setattr(origins, "MOST_LABELED", 80)
         X, y = halves(1200)
         model = XSDC(labels_by=how, max_iter=1, n_landmarks=100, random_state=0)
         model.partial_fit(X[:600], first(y[:600], 100)).partial_fit(X[600:], first(y[600:], 100))
         assert (model.labels_ == y[600:]).mean() > 0.75
+
+
+def test_the_ridge_is_the_users():
+    X, y = halves()
+    labels = [
+        XSDC(labels_by="classifier", ridge=ridge, max_iter=0, random_state=0).fit(X, first(y, 60)).labels_
+        for ridge in (1e-9, 1.0)
+    ]
+    assert (labels[0] != labels[1]).any()
+
+
+def test_sizes_hold_in_the_trial_too(monkeypatch):
+    seen = []
+
+    def watched(scores, constraints, *, sizes=None):
+        seen.append(sizes)
+        return assign(scores, constraints, sizes=sizes)
+
+    monkeypatch.setattr(origins, "assign", watched)
+    X, y = halves()
+    XSDC(labels_by="nearest", cluster_size=(0.4, 0.6), max_iter=0, random_state=0).fit(X, first(y, 60))
+    assert len(seen) == FOLDS
+    for low, high in seen:
+        assert low.tolist() == [240, 240]
+        assert high.tolist() == [360, 360]
 
 
 def test_other_words_are_refused():

@@ -13,9 +13,8 @@ from xsdc.core.classifier import Classifier
 from xsdc.core.judging import Judge, indicators
 from xsdc.core.objective import decompose
 from xsdc.fitting.choices import Choices
-from xsdc.fitting.hidden import MOST_POINTS, Blind, Hidden
+from xsdc.fitting.hidden import Blind, Hidden, stand_ins
 from xsdc.fitting.knowledge import Knowledge
-from xsdc.fitting.landmarks import choose_landmarks
 from xsdc.networks.rows import Rows
 
 Ints = npt.NDArray[np.int64]
@@ -84,7 +83,7 @@ def calibrate_alone(
     rng: np.random.RandomState,
 ) -> Classifier:
     """Choose the sharpness without labels to hide: the classes found must do."""
-    points = choose_landmarks(knowledge, rng, most=MOST_POINTS)
+    points = stand_ins(knowledge, rng)
     judge = Judge(decompose(Phi[torch.from_numpy(points)]), classifier.lam)
     scores = torch.from_numpy(judge.scores(indicators(codes[points], len(classifier.b))))
     why = "too few labels to hide any: the classes found, each point left out of its own prediction"

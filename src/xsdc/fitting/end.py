@@ -22,7 +22,7 @@ from xsdc.fitting.hidden import hide_labels
 from xsdc.fitting.knowledge import Knowledge
 from xsdc.fitting.landmarks import MOST_LANDMARKS
 from xsdc.fitting.origins import choose_origin, from_groups
-from xsdc.fitting.others import Rule, label_by_rule
+from xsdc.fitting.others import label_by_rule
 from xsdc.networks.rows import Rows
 
 Ints = npt.NDArray[np.int64]
@@ -46,7 +46,7 @@ class Outcome:
     violated : int
         Cannot-linked pairs of groups that share a class.
     candidate : Candidate
-        How the classes were found.
+        How the groups were found.
     checked : Checked or None
         What the classifier says of labels that it has not seen, where some could be hidden.
     """
@@ -61,7 +61,7 @@ class Outcome:
 
     @property
     def way(self) -> Candidate | None:
-        """How the classes were found; None where all were given, so that no way was tried."""
+        """How the groups were found; None where all classes were given, so that no way was tried."""
         return self.candidate if len(self.eigenvalues) else None
 
 
@@ -126,20 +126,24 @@ class End:
     ) -> Outcome:
         """Settle the labels of all points, fit a classifier to them and calibrate it."""
         k, lam = len(knowledge.names), None if self.ridge == "auto" else self.ridge
+        counts = self.bounds.for_classes(k).counts
         hidden = hide_labels(knowledge, held_out, rng)
-        groups = from_groups(Phi, labelling, k=k, entropy=self.entropy, rng=rng)
         origin, blind = choose_origin(
             self.labels_by,
-            groups,
+            from_groups(Phi, labelling, k=k, entropy=self.entropy, counts=counts, rng=rng),
             Phi,
             knowledge,
-            merit=labelling.merit,
+            labelling=labelling,
             hidden=hidden,
             lam=lam,
+            counts=counts,
             choices=choices,
             rng=rng,
         )
-        codes = labelling.codes if origin.rule is None else self._by_rule(origin.rule(knowledge), Phi, knowledge)
+        codes, classes = labelling.codes, knowledge.constraints.classes
+        if origin.rule is not None and (classes < 0).any():
+            rule = origin.rule(knowledge)
+            codes = label_by_rule(rule, Phi, classes, knowledge.constraints, k=k, counts=counts(knowledge.n))
         sample = np.sort(rng.permutation(len(codes))[: min(MOST_FITTED, MOST_NUMBERS // Phi[:1].shape[1])])
         spectrum = decompose(Phi[torch.from_numpy(sample)])
         classifier = fit_classifier(spectrum, torch.from_numpy(codes[sample]), n_classes=k, lam=lam)
@@ -159,7 +163,7 @@ class End:
                 UserWarning,
                 stacklevel=4,
             )
-        sizes = self.bounds.for_classes(len(knowledge.names)).counts(len(codes))
+        sizes = counts(len(codes))
         outside = 0 if sizes is None else outside_sizes(codes, sizes)
         if outside:
             warnings.warn(
@@ -169,8 +173,3 @@ class End:
                 stacklevel=4,
             )
         return Outcome(knowledge, codes, classifier, labelling.eigenvalues, violated, labelling.candidate, checked)
-
-    def _by_rule(self, rule: Rule, Phi: Tensor | Rows, knowledge: Knowledge) -> Ints:
-        constraints, k = knowledge.constraints, len(knowledge.names)
-        counts = self.bounds.for_classes(k).counts(knowledge.n)
-        return label_by_rule(rule, Phi, constraints.classes, constraints, k=k, counts=counts)

@@ -72,6 +72,11 @@ class Blind:
         return classifier.scores(Phi[torch.from_numpy(self.hidden)]).cpu()
 
 
+def stand_ins(knowledge: Knowledge, rng: np.random.RandomState) -> Ints:
+    """Choose points that stand for all where a classifier is tried."""
+    return choose_landmarks(knowledge, rng, most=MOST_POINTS)
+
+
 def hide_labels(knowledge: Knowledge, held_out: Ints, rng: np.random.RandomState) -> Hidden | None:
     """Choose labels to hide: those that training did not see, or else a fifth of all at a time; None of too few."""
     given = np.flatnonzero(knowledge.codes >= 0)
@@ -114,7 +119,7 @@ def label_blindly(
     found: list[list[Blind]] = [[] for _ in ways]
     for fold in hidden.folds:
         blind = knowledge.hiding(fold)
-        points = np.setdiff1d(choose_landmarks(blind, rng, most=MOST_POINTS), fold)
+        points = np.setdiff1d(stand_ins(blind, rng), fold)
         codes = blind.constraints.classes[points]
         for way, so_far in zip(ways, found, strict=True):
             if (codes < 0).any():  # the hidden ones are among those that are labeled, as they will be

@@ -34,8 +34,9 @@ from xsdc.networks.rows import Rows
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Counts = Callable[[int], tuple[Floats, Floats] | None]
 ORIGINS = ("groups", "classifier", "nearest")
-VAGUE, CLEAR = 0.3, 0.7  # merits of a grouping, as shares of the largest there is
+VAGUE, CLEAR = 0.3, 0.7  # merits of a grouping, as shares of the largest that its sizes allow
 SURELY = 2.0  # standard errors by which what is not expected must be better
 MOST_LABELED, LEAST_OF_CLASS = 5000, 10  # labeled points that others are compared with
 
@@ -65,9 +66,13 @@ def from_groups(
     *,
     k: int,
     entropy: float | Literal["median"],
+    counts: Counts,
     rng: np.random.RandomState,
 ) -> Origin:
-    """Take classes from groups, found again as they were found among all points."""
+    """Take classes from groups, found again as they were found among all points.
+
+    ``counts`` tells from a number of points how many of them each class may have.
+    """
 
     def label(knowledge: Knowledge, points: Ints) -> Ints:
         spectrum = decompose(Phi[torch.from_numpy(points)])
@@ -78,6 +83,7 @@ def from_groups(
             candidate=labelling.candidate,
             judge=Judge(spectrum, labelling.candidate.lam),
             nu=entropy,
+            sizes=counts(len(points)),
             rng=rng,
         )
         return found.codes
@@ -85,7 +91,7 @@ def from_groups(
     return Origin("groups", label)
 
 
-def from_labels(name: str, Phi: Tensor | Rows, *, k: int) -> Origin:
+def from_labels(name: str, Phi: Tensor | Rows, *, k: int, lam: float | None, counts: Counts) -> Origin:
     """Take classes from labeled points alone: from a classifier of them, or each from the nearest one."""
 
     def rule(knowledge: Knowledge) -> Rule:
@@ -93,12 +99,12 @@ def from_labels(name: str, Phi: Tensor | Rows, *, k: int) -> Origin:
         labeled = _some(np.flatnonzero(classes >= 0), classes)
         shown, codes = Phi[torch.from_numpy(labeled)], classes[labeled]
         if name == "classifier":
-            return by_classifier(shown, codes, k)
+            return by_classifier(shown, codes, k, lam=lam)
         return by_neighbour(shown, codes, k, name="nearest labeled point", embed=lambda features: features)
 
     def label(knowledge: Knowledge, points: Ints) -> Ints:
         scores = rule(knowledge).scores(Phi[torch.from_numpy(points)])
-        return assign(scores, knowledge.constraints.restricted(points))
+        return assign(scores, knowledge.constraints.restricted(points), sizes=counts(len(points)))
 
     return Origin(name, label, rule)
 
@@ -114,15 +120,20 @@ def _some(labeled: Ints, classes: Ints) -> Ints:
 
 def check_origin(name: str, knowledge: Knowledge) -> None:
     """Refuse to take all classes from labels where some class has none."""
-    if name in ("auto", "groups"):
-        return
-    unseen = np.setdiff1d(np.arange(knowledge.n_clusters or 1), knowledge.constraints.classes)
-    if len(unseen):
-        which = f"; {knowledge.names[unseen[0]]} has none" if len(knowledge.names) else ""
+    missing = unlabeled_class(knowledge)
+    if name not in ("auto", "groups") and missing is not None:
         raise InvalidInputError(
-            f'labels_by="{name}" needs labels of every class{which}. Give some, or let groups stand for classes:'
-            ' labels_by="groups".'
+            f'labels_by="{name}" needs labels of every class; {missing} has none. Give some, or let groups stand for'
+            ' classes: labels_by="groups".'
         )
+
+
+def unlabeled_class(knowledge: Knowledge) -> str | None:
+    """Name a class that no label shows, if there is one."""
+    unseen = np.setdiff1d(np.arange(knowledge.n_clusters or 1), knowledge.constraints.classes)
+    if not len(unseen):
+        return None
+    return str(knowledge.names[unseen[0]]) if len(knowledge.names) else "the first"
 
 
 def choose_origin(
@@ -131,16 +142,18 @@ def choose_origin(
     Phi: Tensor | Rows,
     knowledge: Knowledge,
     *,
-    merit: float,
+    labelling: Labelling,
     hidden: Hidden | None,
     lam: float | None,
+    counts: Counts,
     choices: Choices,
     rng: np.random.RandomState,
 ) -> tuple[Origin, list[Blind]]:
     """Choose where classes come from by how likely it makes hidden labels; groups where none can be hidden.
 
     Clear groups are expected to be the classes, and a classifier to be better where they are vague: two standard errors
-    must speak against it. In between anything decides.
+    must speak against it. In between anything decides. Where no way tells more of the hidden labels than to call all by
+    the most frequent one, as may be with a rare class, they decide nothing, and groups stay.
 
     Parameters
     ----------
@@ -152,12 +165,14 @@ def choose_origin(
         Features of all points.
     knowledge : Knowledge
         What is known of them.
-    merit : float
-        That of the groups, see :mod:`xsdc.core.judging`.
+    labelling : Labelling
+        The groups.
     hidden : Hidden or None
         Labels to hide, if there are enough.
     lam : float or None
         Ridge of classifiers, chosen for each where None.
+    counts : callable
+        From a number of points to how many of them each class may have.
     choices : Choices
         Where the choice is written down.
     rng : RandomState
@@ -170,25 +185,51 @@ def choose_origin(
     list of Blind
         What it made of points without the labels of each fold; none where no label was hidden.
     """
-    k, classes = len(knowledge.names), knowledge.constraints.classes
-    every_class = len(np.unique(classes[classes >= 0])) == k
-    choosable = asked == "auto" and every_class and k > 1 and hidden is not None and bool((classes < 0).any())
-    names = ORIGINS if choosable else (("groups",) if asked == "auto" else (asked,))
-    origins = [groups if name == "groups" else from_labels(name, Phi, k=k) for name in names]
-    if hidden is None:
-        return origins[0], []
-    found = label_blindly([origin.label for origin in origins], knowledge, hidden, rng)
-    if not choosable:
+    k = len(knowledge.names)
+    why_not = _why_no_choice(asked, knowledge, hidden)
+    names = ORIGINS if why_not is None else ("groups",) if asked == "auto" or k == 1 else (asked,)
+    origins = [groups if name == "groups" else from_labels(name, Phi, k=k, lam=lam, counts=counts) for name in names]
+    found: list[list[Blind]] = [[] for _ in names]
+    if hidden is not None:
+        found = label_blindly([origin.label for origin in origins], knowledge, hidden, rng)
+    if why_not is not None or hidden is None:
+        if (knowledge.constraints.classes >= 0).any():
+            choices.note("labels_by", names[0], str(why_not))
         return origins[0], found[0]
     truth = torch.from_numpy(knowledge.codes[hidden.points])
     scores = [torch.cat([each.scores(Phi, k, lam) for each in blind]) for blind in found]
-    clarity = merit / (math.log(k) + 1)
-    best = _best(clarity, [_log_likelihood(each, truth) for each in scores])
     shares = [float((each.argmax(1) == truth).double().mean()) for each in scores]
-    told = ", ".join(f"{name} {share:.2f}" for name, share in zip(names, shares, strict=True))
-    kind = "clear" if clarity > CLEAR else "vague" if clarity < VAGUE else "neither clear nor vague"
-    choices.note("labels_by", names[best], f"found again of {hidden.why}: {told}; groups are {kind} ({clarity:.2f})")
+    told = f"found again of {hidden.why}: "
+    told += ", ".join(f"{name} {share:.2f}" for name, share in zip(names, shares, strict=True))
+    clarity = _clarity(labelling)
+    if max(shares) <= float(torch.bincount(truth).max()) / len(truth):
+        best = 0
+        told += "; no more than the most frequent class has"
+    else:
+        best = _best(clarity, [_log_likelihood(each, truth) for each in scores])
+        kind = "clear" if clarity > CLEAR else "vague" if clarity < VAGUE else "neither clear nor vague"
+        told += f"; groups are {kind} ({clarity:.2f})"
+    choices.note("labels_by", names[best], told)
     return origins[best], found[best]
+
+
+def _why_no_choice(asked: str, knowledge: Knowledge, hidden: Hidden | None) -> str | None:
+    """Say why there is nothing to choose; None where there is."""
+    if asked != "auto":
+        return "as asked"
+    if len(knowledge.names) == 1 or not (knowledge.constraints.classes < 0).any():
+        return "every class is known"
+    missing = unlabeled_class(knowledge)
+    if missing is not None:
+        return f"no label shows the class {missing}"
+    return "too few labels to hide any" if hidden is None else None
+
+
+def _clarity(labelling: Labelling) -> float:
+    """Merit of a grouping as a share of the largest that groups of such sizes can have."""
+    shares = np.bincount(labelling.codes) / len(labelling.codes)
+    shares = shares[shares > 0]
+    return labelling.merit / (1 - float((shares * np.log(shares)).sum()))
 
 
 def _best(clarity: float, likelihoods: list[Floats]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -34,15 +34,15 @@ class Rule:
         What it is.
     scores : callable
         Features (n, D) to scores (n, k), minus infinity for a class that no point shows.
-    right : float
-        Share of the points shown whose class it tells, each left out.
+    right : callable
+        Counts the share of the points shown whose class it tells, each left out.
     why : str
         Why it was chosen.
     """
 
     name: str
     scores: Callable[[Tensor], Floats]
-    right: float
+    right: Callable[[], float]
     why: str = ""
 
 
@@ -68,9 +68,9 @@ def choose_rule(Phi: Tensor, codes: Ints, k: int, *, extension: Extension | None
             by_neighbour(Phi, codes, k, name=among, embed=extension.embed),
             *rules,
         ]
-    best = max(rules, key=lambda rule: rule.right)
-    told = ", ".join(f"{rule.name} {rule.right:.3f}" for rule in rules)
-    return Rule(best.name, best.scores, best.right, f"tells most classes of points left out: {told}")
+    right = [rule.right() for rule in rules]
+    told = ", ".join(f"{rule.name} {share:.3f}" for rule, share in zip(rules, right, strict=True))
+    return replace(rules[int(np.argmax(right))], why=f"tells most classes of points left out: {told}")
 
 
 def _by_centre(Phi: Tensor, codes: Ints, k: int, extension: Extension) -> Rule:
@@ -81,11 +81,14 @@ def _by_centre(Phi: Tensor, codes: Ints, k: int, extension: Extension) -> Rule:
     def scores(X: Tensor) -> Floats:
         return _spread(nearness(extension.embed(X).cpu().numpy(), centres), codes, k)
 
-    left_out = nearness(Z, centres)
-    own = (np.arange(len(Z)), local)
-    with np.errstate(divide="ignore", invalid="ignore"):  # without a point its centre moves away, or is gone
-        left_out[own] = np.where(counts[local] > 1, left_out[own] * counts[local] / (counts[local] - 1), -np.inf)
-    return Rule("nearest centre among eigenvectors", scores, float((left_out.argmax(1) == local).mean()))
+    def right() -> float:
+        left_out = nearness(Z, centres)
+        own = (np.arange(len(Z)), local)
+        with np.errstate(divide="ignore", invalid="ignore"):  # without a point its centre moves away, or is gone
+            left_out[own] = np.where(counts[local] > 1, left_out[own] * counts[local] / (counts[local] - 1), -np.inf)
+        return float((left_out.argmax(1) == local).mean())
+
+    return Rule("nearest centre among eigenvectors", scores, right)
 
 
 def by_neighbour(Phi: Tensor, codes: Ints, k: int, *, name: str, embed: Callable[[Tensor], Tensor]) -> Rule:
@@ -96,22 +99,28 @@ def by_neighbour(Phi: Tensor, codes: Ints, k: int, *, name: str, embed: Callable
     def scores(X: Tensor) -> Floats:
         return _spread(nearness(embed(X).cpu().numpy(), sets), codes, k)
 
-    others = NearestNeighbors(n_neighbors=1).fit(Z).kneighbors(return_distance=False)[:, 0]  # of each, without itself
-    return Rule(name, scores, float((codes[others] == codes).mean()))
+    def right() -> float:
+        others = NearestNeighbors(n_neighbors=1).fit(Z).kneighbors(return_distance=False)[:, 0]  # each without itself
+        return float((codes[others] == codes).mean())
+
+    return Rule(name, scores, right)
 
 
-def by_classifier(Phi: Tensor, codes: Ints, k: int) -> Rule:
-    """Tell the class of a point by a ridge classifier of those that have a class."""
+def by_classifier(Phi: Tensor, codes: Ints, k: int, *, lam: float | None = None) -> Rule:
+    """Tell the class of a point by a ridge classifier of those that have a class; its ridge is chosen where None."""
     spectrum = decompose(Phi)
     present, local = np.unique(codes, return_inverse=True)
     classes = torch.from_numpy(local.astype(np.int64))
-    classifier = fit_classifier(spectrum, classes, n_classes=len(present)).to(Phi.device)
-    left_out = spectrum.leave_one_out(one_hot(classes, n_classes=len(present)).to(spectrum.s), classifier.lam)
+    classifier = fit_classifier(spectrum, classes, n_classes=len(present), lam=lam).to(Phi.device)
 
     def scores(X: Tensor) -> Floats:
         return _spread(classifier.scores(X).cpu().numpy(), codes, k)
 
-    return Rule("ridge classifier", scores, float((left_out.argmax(1).cpu() == classes).double().mean()))
+    def right() -> float:
+        left_out = spectrum.leave_one_out(one_hot(classes, n_classes=len(present)).to(spectrum.s), classifier.lam)
+        return float((left_out.argmax(1).cpu() == classes).double().mean())
+
+    return Rule("ridge classifier", scores, right)
 
 
 def _spread(scores: Floats, codes: Ints, k: int) -> Floats:

@@ -144,7 +144,7 @@ class Course:
     made_at : int
         Points that had come when the network was made.
     way : Candidate or None
-        How the last points without a label were labeled; None where there were none.
+        How the last groups were found; None where every point had a label.
     """
 
     kept: Kept
