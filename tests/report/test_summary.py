@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.report.cases import make_findings
-from xsdc.report import summary
+from xsdc.report import render_report, summary
 from xsdc.report.summary import plain, summarize
 from xsdc.report.wording import duration, lead, percent
 
@@ -95,6 +95,18 @@ def test_the_matrix_says_how_clear_the_classes_are():
     assert matrix["between"] == 0
     assert [span["name"] for span in matrix["spans"]] == ["zero", "one", "two"]
     assert sum(span["size"] for span in matrix["spans"]) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "said"), [(None, None), ("groups", None), ("classifier", "a classifier of"), ("nearest", "the nearest")]
+)
+def test_classes_that_are_no_groups_are_told_beside_the_matrix(chosen, said):
+    findings = make_findings()
+    if chosen is not None:
+        findings.history["choices"].append({"option": "labels_by", "value": chosen, "why": "as asked"})
+    html = render_report(findings)
+    assert ("not taken from these groups" in html) == (said is not None)
+    assert said is None or f"has its class from {said}" in html
 
 
 def test_points_without_features_before_training_are_drawn_as_they_are():

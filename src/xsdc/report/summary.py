@@ -16,7 +16,7 @@ from xsdc.report.findings import Equivalence, Findings
 from xsdc.report.members import class_cards, short_cells
 from xsdc.report.palette import class_colours
 from xsdc.report.pictures import Sheet, draw_matrix, make_sheet
-from xsdc.report.wording import grouping, knowledge, lead, scores, tiles
+from xsdc.report.wording import grouping, knowledge, lead, origin, scores, tiles
 
 MOST_POINTS = 2000  # on the map: t-SNE takes seconds and the eye sees no more
 STAGES = {"supervised": "labels only", "joint": "all points"}
@@ -46,6 +46,7 @@ def summarize(findings: Findings) -> dict[str, Any]:
         "sheet": sheet,
         "map": _map(findings, sheet),
         "matrix": None if findings.equivalence is None else _matrix(findings, findings.equivalence),
+        "origin": origin(history),
         "classes": class_cards(findings, sheet),
         "measured": None if metrics["measured"] is None else _measured(metrics),
         "sizes": _sizes(findings),
