@@ -196,6 +196,22 @@ def imbalance_table(log: Log) -> str:
     return markdown_table([*heads, "gain, points", "best at a step of XSDC's", "these steps alone", "trials"], rows)
 
 
+def augmentation_table(log: Log) -> str:
+    """What copies change in the start on labeled points, and in XSDC's own steps."""
+    trials: dict[tuple[str, int], list[Record]] = {}
+    for record in finished(log, "augmentation", "authors"):
+        if record["setting"]["n_labeled"]:
+            trials.setdefault((record["setting"]["curve"], record["setting"]["n_labeled"]), []).append(record)
+    places = Counter(labels for _, labels in trials)
+    rows = []
+    for (curve, labels), here in trials.items():
+        if places[labels] > 1:
+            figures = [shown(summarise(here)[0]), f"{mean(here, 'supervised_initialization'):.3f}", *own_steps(here)]
+            rows.append([curve, str(labels), *figures, str(len(here))])
+    heads = ["", "labels", "accuracy", "supervised start", "best at a step of XSDC's", "these steps alone", "trials"]
+    return markdown_table(heads, rows)
+
+
 def sensitivity_table(log: Log) -> str:
     """Over which values of one hyperparameter the accuracy stays near its best."""
     trials: dict[str, dict[float, list[float]]] = {}
@@ -238,6 +254,7 @@ WRITERS = {
     "looks": looks_table,
     "eigengaps": gaps_table,
     "imbalance": imbalance_table,
+    "augmentation": augmentation_table,
     "sensitivity": sensitivity_table,
     "hours": hours,
 }

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.reproduction import imbalance_table, own_steps, sensitivity_table
+from benchmarks.reproduction import augmentation_table, imbalance_table, own_steps, sensitivity_table
 from xsdc.experiments import EXPERIMENTS
 from xsdc.experiments.runner import Log, Task
 
@@ -69,8 +69,31 @@ def test_imbalance_shows_its_bounds_and_the_start_beside(log):
     ]
 
 
+def test_copies_are_compared_where_there_is_something_to_compare(log):
+    tests = [0.1] * 11 + [0.7] * 40
+    said = {
+        "protocol": "authors",
+        "supervised_initialization": 0.6,
+        "accuracy": 0.7,
+        "best_iteration": 110,
+        "iterations": list(range(0, 510, 10)),
+        "validation": tests,
+        "test": tests,
+    }
+    plain, copied, _ = EXPERIMENTS["augmentation"].expand(labels=[50])
+    for seed in (0, 1):
+        log.add(Task(plain, seed, "authors"), said | {"accuracy": 0.7 + 0.02 * seed})
+    log.add(Task(copied, 0, "authors"), said | {"best_iteration": 50})
+    log.add(Task(EXPERIMENTS["augmentation"].expand(labels=[100])[0], 0, "authors"), said)  # nothing beside it
+    assert cells(augmentation_table(log)) == [
+        ["without copies", "50", "0.710 ± 0.010", "0.600", "2 of 2", "0.700", "2"],
+        ["with copies", "50", "0.700", "0.600", "0 of 1", "0.700", "1"],
+    ]
+
+
 def test_sensitivity_shows_which_values_are_near_the_best(log):
     rate = [setting for setting in EXPERIMENTS["sensitivity"].expand() if setting.curve == "learning rate"]
+    rate.sort(key=lambda setting: setting.x)
     for setting, accuracy in zip(rate, (0.5, 0.845, 0.86, 0.79), strict=False):
         log.add(Task(setting, 0, "authors"), {"accuracy": accuracy})
     base = next(setting for setting in rate if setting.learning_rate == 2.0**-6)  # on both curves of rates
