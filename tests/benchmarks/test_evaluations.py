@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import torch
 
-from benchmarks.evaluations import Score, coarser, score
+from benchmarks import evaluations
+from benchmarks.evaluations import Score, coarser, score, starts
 from tests.experiments.test_experiments import digits
 from tests.problems import blobs
+from xsdc.experiments.published import Reported
 from xsdc.experiments.splits import Part, Splits, make_splits
 from xsdc.experiments.trial import make_trainer
 
@@ -31,3 +33,18 @@ def test_the_usual_way_is_that_of_the_experiment():
     trainer.run()
     assert watch.scores["as in the experiment"] == evaluation.test[1:]
     assert len(watch.scores) == 5  # gray images are put through no JPEG
+
+
+def test_starts_are_those_of_the_trials(monkeypatch, capsys):
+    setting = digits(n_labeled=0, x=0, iterations=1, burn_in=0, evaluate_every=1, ridge=0.01)
+    scored = []
+    for seed in (0, 1):
+        trainer, evaluation = make_trainer(setting, make_splits(setting, seed=seed), seed=seed)
+        trainer.run()
+        scored.append(f"{evaluation.test[0]:.3f}")
+    monkeypatch.setitem(evaluations.GAINS, "digits", 0.25)
+    monkeypatch.setattr(evaluations, "reported", lambda: {("digits", 0): Reported(0.5, 0.1, 10)})
+    row = starts(setting, 2).splitlines()[2]
+    assert row.startswith(f"| {scored[0]}, {scored[1]} | ")
+    assert row.endswith("| 0.400 |")
+    capsys.readouterr()
