@@ -107,6 +107,23 @@ class TestChoice:
         assert "no more than the most frequent class has" in choice(model)["why"]
         assert (model.labels_ == y).mean() > 0.95
 
+    def test_labels_that_tell_nothing_may_still_be_met_by_what_the_classifier_says(self):
+        rng = np.random.default_rng(18)
+        X = rng.normal(size=(600, 8))
+        y = (X[:, 0] + rng.normal(size=600) > 1.2).astype(np.int64)  # a fifth, and hard to tell
+        chosen, right = [], []
+        for seed in range(6):
+            given = np.full(600, -1)
+            some = np.random.default_rng(seed).permutation(600)[:30]
+            given[some] = y[some]
+            model = XSDC(max_iter=0, random_state=0).fit(X, given)
+            if "most frequent" in choice(model)["why"]:
+                by_groups, by_classifier = map(float, re.findall(r"\d\.\d\d", choice(model)["why"])[-2:])
+                chosen.append(choice(model)["value"])
+                right.append("classifier" if by_classifier > by_groups else "groups")
+        assert chosen == right
+        assert "classifier" in chosen
+
     def test_clarity_is_measured_by_what_sizes_allow(self):
         X, y = blobs(600, 2, spread=20)
         few = np.flatnonzero((y.numpy() == 0) | (np.arange(600) < 60))  # ten to one
@@ -171,7 +188,9 @@ class TestByLabels:
         X, _ = halves()
         y = np.full(len(X), None)
         y[3] = "ham"
-        assert set(XSDC(labels_by=how, max_iter=1, random_state=0).fit(X, y).labels_) == {"ham"}
+        model = XSDC(labels_by=how, max_iter=1, random_state=0).fit(X, y)
+        assert set(model.labels_) == {"ham"}
+        assert choice(model)["why"] == "every class is known"
 
     def test_a_stream_and_many_points(self, how, monkeypatch):
         monkeypatch.setattr(origins, "MOST_LABELED", 80)
@@ -204,6 +223,19 @@ def test_sizes_hold_in_the_trial_too(monkeypatch):
     for low, high in seen:
         assert low.tolist() == [240, 240]
         assert high.tolist() == [360, 360]
+
+
+def test_bounds_leave_room_for_labels_that_are_over_represented(monkeypatch):
+    """Of a sample in which a rare class has most of its labels, it may have more than its share of all points."""
+    monkeypatch.setattr(hidden, "MOST_POINTS", 300)
+    X, y = blobs(3000, 10, D=12)
+    rare = (y.numpy() == 0).astype(np.int64)  # a tenth
+    labeled = np.concatenate([np.flatnonzero(rare == c)[:100] for c in (0, 1)])
+    given = np.full(3000, -1)
+    given[labeled] = rare[labeled]
+    model = XSDC(cluster_size=[(0.88, 0.92), (0.08, 0.12)], max_iter=0, n_landmarks=400, random_state=0).fit(X, given)
+    assert "groups 1.00" in choice(model)["why"]
+    assert (model.labels_ == rare).mean() > 0.99
 
 
 def test_other_words_are_refused():
@@ -247,6 +279,7 @@ class TestHiding:
             assert points == set(range(200))
             assert not set(blind.points) & set(fold)  # nor is the classifier fitted to them
             assert len(blind.codes) == len(blind.points)
+            assert len(blind.found) == len(fold)
 
 
 def test_many_labeled_points_are_thinned_evenly_but_for_rare_classes(monkeypatch):

@@ -65,6 +65,15 @@ def merit(codes: Ints, scores: Floats) -> float:
     return _mutual_information(codes, scores.argmax(1), scores.shape[1]) + mean_margin(codes, scores)
 
 
+def clarity(merit: float, codes: Ints) -> float:
+    """Merit of a grouping as a share of what groups of such sizes have at best, about 1 for groups far apart.
+
+    Groups smaller than about a twentieth do not come near that however far apart they are: no classifier dares to name
+    them.
+    """
+    return merit / (1 + _entropy(np.bincount(codes) / len(codes)))
+
+
 def mean_margin(codes: Ints, scores: Floats) -> float:
     """Mean over the groups of the mean margin by which a point's own group wins."""
     rows = np.arange(len(codes))

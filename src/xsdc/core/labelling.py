@@ -21,7 +21,7 @@ from torch import Tensor
 from xsdc.core.assignment import assign
 from xsdc.core.balancing import balance
 from xsdc.core.constraints import Constraints
-from xsdc.core.judging import Judge
+from xsdc.core.judging import Judge, clarity
 from xsdc.core.objective import Spectrum
 from xsdc.core.rounding import spectral_embedding
 from xsdc.core.sizes import ClassSizes
@@ -59,6 +59,8 @@ class Labelling:
         How they were found.
     merit : float
         How well they hold up when points are left out; see :mod:`xsdc.core.judging`.
+    clarity : float
+        The same as a share of what is possible.
     eigenvalues : Tensor
         Leading eigenvalues of the normalised M, in descending order.
     """
@@ -66,7 +68,14 @@ class Labelling:
     codes: Ints
     candidate: Candidate
     merit: float
+    clarity: float
     eigenvalues: Tensor
+
+    @classmethod
+    def judged(cls, codes: Ints, candidate: Candidate, eigenvalues: Tensor, *, judge: Judge) -> Labelling:
+        """Judge classes."""
+        merit = judge.merit(codes)
+        return cls(codes, candidate, merit, clarity(merit, codes), eigenvalues)
 
 
 def label_points(
@@ -111,7 +120,7 @@ def label_points(
     eigenvalues, Z = spectral_embedding(M, n_clusters, random_state=rng)
     scores = seeded_scores(Z.cpu().numpy(), constraints.classes, n_clusters, rng=rng)
     codes = assign(scores, constraints, sizes=sizes)
-    return Labelling(codes, candidate, judge.merit(codes), eigenvalues)
+    return Labelling.judged(codes, candidate, eigenvalues, judge=judge)
 
 
 def seeded_scores(Z: Floats, classes: Ints, n_clusters: int, *, rng: np.random.RandomState) -> Floats:

@@ -140,10 +140,10 @@ class End:
             choices=choices,
             rng=rng,
         )
-        codes, classes = labelling.codes, knowledge.constraints.classes
+        codes, classes, everyone = labelling.codes, knowledge.constraints.classes, np.arange(knowledge.n)
         if origin.rule is not None and (classes < 0).any():
-            rule = origin.rule(knowledge)
-            codes = label_by_rule(rule, Phi, classes, knowledge.constraints, k=k, counts=counts(knowledge.n))
+            sizes = counts(knowledge.constraints, everyone)
+            codes = label_by_rule(origin.rule(knowledge), Phi, classes, knowledge.constraints, k=k, counts=sizes)
         sample = np.sort(rng.permutation(len(codes))[: min(MOST_FITTED, MOST_NUMBERS // Phi[:1].shape[1])])
         spectrum = decompose(Phi[torch.from_numpy(sample)])
         classifier = fit_classifier(spectrum, torch.from_numpy(codes[sample]), n_classes=k, lam=lam)
@@ -163,7 +163,7 @@ class End:
                 UserWarning,
                 stacklevel=4,
             )
-        sizes = counts(len(codes))
+        sizes = counts(knowledge.constraints, everyone)
         outside = 0 if sizes is None else outside_sizes(codes, sizes)
         if outside:
             warnings.warn(

@@ -69,12 +69,16 @@ class Bounds:
         ways = [ClassSizes(*(np.broadcast_to(x, (k,)).copy() for x in (b.minimum, b.maximum))) for b in self.ways]
         return replace(self, ways=ways)
 
-    def counts(self, n: int) -> Counts | None:
-        """Whole numbers of points that the user's bounds allow each class; the next wider ones."""
+    def counts(self, constraints: Constraints, points: Ints) -> Counts | None:
+        """Whole numbers that the user's bounds allow each class among some of all points; the next wider ones.
+
+        Of the points without a label each class has its share of what the labeled ones leave of its bounds.
+        """
         if not self.given:
             return None
         (bound,) = self.ways
-        return np.floor(bound.minimum * n + 1e-9), np.ceil(bound.maximum * n - 1e-9)
+        lo, hi = bound.of_classes(constraints, points)
+        return np.floor(lo + 1e-9), np.ceil(hi - 1e-9)
 
 
 def make_judge(spectrum: Spectrum, n_clusters: int) -> Judge:
@@ -182,7 +186,7 @@ class LabelEveryone:
         bounds = self.bounds.for_classes(k)
         constraints = knowledge.constraints.restricted(points)
         if (constraints.classes >= 0).all():
-            return Labelling(constraints.classes, self._untried(spectrum, bounds, k), 0.0, torch.empty(0))
+            return Labelling(constraints.classes, self._untried(spectrum, bounds, k), 0.0, 0.0, torch.empty(0))
         judge = make_judge(spectrum, k)
         label = partial(
             label_points,
@@ -191,7 +195,7 @@ class LabelEveryone:
             n_clusters=k,
             judge=judge,
             nu=self.entropy,
-            sizes=bounds.counts(len(points)),
+            sizes=bounds.counts(knowledge.constraints, points),
             rng=self.rng,
         )
         candidates = [] if self.way is None else [self.way]
@@ -223,7 +227,7 @@ class LabelEveryone:
         moved = []
         for labelling in found[:REFINED]:
             codes = assign(indicators(split_and_merge(labelling.codes, judge, A, rng=self.rng), k), constraints)
-            moved.append(replace(labelling, codes=codes, merit=judge.merit(codes)))
+            moved.append(Labelling.judged(codes, labelling.candidate, labelling.eigenvalues, judge=judge))
         moved.sort(key=lambda labelling: -labelling.merit)
         if moved[0].merit <= found[0].merit:
             return found
@@ -251,10 +255,11 @@ class LabelEveryone:
             scores = seeded_scores(Z, constraints.classes, k, rng=self.rng)
         else:
             scores = settled_scores(Z, guess, k)
-        codes = assign(scores, constraints, sizes=self.bounds.for_classes(k).counts(len(points)))
-        merit = make_judge(spectrum, k).merit(codes)
+        counts = self.bounds.for_classes(k).counts(knowledge.constraints, points)
+        codes = assign(scores, constraints, sizes=counts)
+        labelling = Labelling.judged(codes, way, extension.eigenvalues, judge=make_judge(spectrum, k))
         self.choices.note("labels at the end", f"{len(points)} points", "by the matrix of all their pairs")
-        return Extended(points, Labelling(codes, way, merit, extension.eigenvalues), extension)
+        return Extended(points, labelling, extension)
 
     def _extension(
         self, spectrum: Spectrum, constraints: Constraints, way: Candidate, k: int, *, guess: Ints | None = None
@@ -283,7 +288,7 @@ class LabelEveryone:
         Phi = self.Phi[torch.from_numpy(reference)]
         rule = choose_rule(Phi, anchors[reference], k, extension=some.extension)
         self.choices.note("classes of the other points", rule.name, rule.why)
-        counts = self.bounds.for_classes(k).counts(knowledge.n)
+        counts = self.bounds.for_classes(k).counts(constraints, np.arange(knowledge.n))
         return label_by_rule(rule, self.Phi, anchors, constraints, k=k, counts=counts)
 
     def _reference(self, anchors: Ints, points: Ints) -> Ints:

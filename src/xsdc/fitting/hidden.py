@@ -59,11 +59,14 @@ class Blind:
         Positions of points that stand for all.
     codes : array of int64, shape (m,)
         Their classes.
+    found : array of int64
+        Classes that the others were given; -1 where none was, since all but they have labels.
     """
 
     hidden: Ints
     points: Ints
     codes: Ints
+    found: Ints
 
     def scores(self, Phi: Tensor | Rows, k: int, lam: float | None) -> Tensor:
         """Score the hidden ones by a classifier of the points; its ridge is chosen where none is given."""
@@ -122,8 +125,9 @@ def label_blindly(
         points = np.setdiff1d(stand_ins(blind, rng), fold)
         codes = blind.constraints.classes[points]
         for way, so_far in zip(ways, found, strict=True):
-            if (codes < 0).any():  # the hidden ones are among those that are labeled, as they will be
-                so_far.append(Blind(fold, points, way(blind, np.concatenate([points, fold]))[: len(points)]))
-            else:
-                so_far.append(Blind(fold, points, codes))
+            if (codes < 0).any():
+                given = way(blind, np.concatenate([points, fold]))
+                so_far.append(Blind(fold, points, given[: len(points)], given[len(points) :]))
+            else:  # nobody but the hidden ones needs a class
+                so_far.append(Blind(fold, points, codes, np.full(len(fold), -1)))
     return found

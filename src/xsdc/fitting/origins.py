@@ -22,6 +22,7 @@ from torch import Tensor
 
 from xsdc.core.assignment import assign
 from xsdc.core.classifier import fit_sharpness
+from xsdc.core.constraints import Constraints
 from xsdc.core.judging import Judge
 from xsdc.core.labelling import Labelling, label_points
 from xsdc.core.objective import decompose
@@ -34,7 +35,7 @@ from xsdc.networks.rows import Rows
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-Counts = Callable[[int], tuple[Floats, Floats] | None]
+Counts = Callable[[Constraints, Ints], tuple[Floats, Floats] | None]
 ORIGINS = ("groups", "classifier", "nearest")
 VAGUE, CLEAR = 0.3, 0.7  # merits of a grouping, as shares of the largest that its sizes allow
 SURELY = 2.0  # standard errors by which what is not expected must be better
@@ -71,7 +72,7 @@ def from_groups(
 ) -> Origin:
     """Take classes from groups, found again as they were found among all points.
 
-    ``counts`` tells from a number of points how many of them each class may have.
+    ``counts`` tells from what is known and positions of points how many of them each class may have.
     """
 
     def label(knowledge: Knowledge, points: Ints) -> Ints:
@@ -83,7 +84,7 @@ def from_groups(
             candidate=labelling.candidate,
             judge=Judge(spectrum, labelling.candidate.lam),
             nu=entropy,
-            sizes=counts(len(points)),
+            sizes=counts(knowledge.constraints, points),
             rng=rng,
         )
         return found.codes
@@ -104,7 +105,7 @@ def from_labels(name: str, Phi: Tensor | Rows, *, k: int, lam: float | None, cou
 
     def label(knowledge: Knowledge, points: Ints) -> Ints:
         scores = rule(knowledge).scores(Phi[torch.from_numpy(points)])
-        return assign(scores, knowledge.constraints.restricted(points), sizes=counts(len(points)))
+        return assign(scores, knowledge.constraints.restricted(points), sizes=counts(knowledge.constraints, points))
 
     return Origin(name, label, rule)
 
@@ -153,7 +154,8 @@ def choose_origin(
 
     Clear groups are expected to be the classes, and a classifier to be better where they are vague: two standard errors
     must speak against it. In between anything decides. Where no way tells more of the hidden labels than to call all by
-    the most frequent one, as may be with a rare class, they decide nothing, and groups stay.
+    the most frequent one, as may be with a rare class, what groups and the classifier call the hidden points
+    themselves decides.
 
     Parameters
     ----------
@@ -172,7 +174,7 @@ def choose_origin(
     lam : float or None
         Ridge of classifiers, chosen for each where None.
     counts : callable
-        From a number of points to how many of them each class may have.
+        From what is known and positions of points to how many of them each class may have.
     choices : Choices
         Where the choice is written down.
     rng : RandomState
@@ -201,11 +203,13 @@ def choose_origin(
     shares = [float((each.argmax(1) == truth).double().mean()) for each in scores]
     told = f"found again of {hidden.why}: "
     told += ", ".join(f"{name} {share:.2f}" for name, share in zip(names, shares, strict=True))
-    clarity = _clarity(labelling)
     if max(shares) <= float(torch.bincount(truth).max()) / len(truth):
-        best = 0
-        told += "; no more than the most frequent class has"
+        own = [np.concatenate([each.found for each in blind]) for blind in found[:2]]
+        right = [float((each == truth.numpy()).mean()) for each in own]
+        best = int(right[1] > right[0])
+        told += f", no more than the most frequent class has; by their own labels {right[0]:.2f} and {right[1]:.2f}"
     else:
+        clarity = labelling.clarity
         best = _best(clarity, [_log_likelihood(each, truth) for each in scores])
         kind = "clear" if clarity > CLEAR else "vague" if clarity < VAGUE else "neither clear nor vague"
         told += f"; groups are {kind} ({clarity:.2f})"
@@ -215,21 +219,14 @@ def choose_origin(
 
 def _why_no_choice(asked: str, knowledge: Knowledge, hidden: Hidden | None) -> str | None:
     """Say why there is nothing to choose; None where there is."""
-    if asked != "auto":
-        return "as asked"
     if len(knowledge.names) == 1 or not (knowledge.constraints.classes < 0).any():
         return "every class is known"
+    if asked != "auto":
+        return "as asked"
     missing = unlabeled_class(knowledge)
     if missing is not None:
         return f"no label shows the class {missing}"
     return "too few labels to hide any" if hidden is None else None
-
-
-def _clarity(labelling: Labelling) -> float:
-    """Merit of a grouping as a share of the largest that groups of such sizes can have."""
-    shares = np.bincount(labelling.codes) / len(labelling.codes)
-    shares = shares[shares > 0]
-    return labelling.merit / (1 - float((shares * np.log(shares)).sum()))
 
 
 def _best(clarity: float, likelihoods: list[Floats]) -> int:
