@@ -140,10 +140,10 @@ class End:
             choices=choices,
             rng=rng,
         )
-        codes, classes, everyone = labelling.codes, knowledge.constraints.classes, np.arange(knowledge.n)
-        if origin.rule is not None and (classes < 0).any():
-            sizes = counts(knowledge.constraints, everyone)
-            codes = label_by_rule(origin.rule(knowledge), Phi, classes, knowledge.constraints, k=k, counts=sizes)
+        codes, constraints = labelling.codes, knowledge.constraints
+        sizes = counts(constraints, np.arange(knowledge.n))
+        if origin.rule is not None and (constraints.classes < 0).any():
+            codes = label_by_rule(origin.rule(knowledge), Phi, constraints.classes, constraints, k=k, counts=sizes)
         sample = np.sort(rng.permutation(len(codes))[: min(MOST_FITTED, MOST_NUMBERS // Phi[:1].shape[1])])
         spectrum = decompose(Phi[torch.from_numpy(sample)])
         classifier = fit_classifier(spectrum, torch.from_numpy(codes[sample]), n_classes=k, lam=lam)
@@ -156,20 +156,19 @@ class End:
             classifier, checked = calibrate_blind(
                 classifier, Phi, knowledge, hidden=hidden, blind=blind, choices=choices
             )
-        violated = violated_links(codes, knowledge.constraints)
-        if violated:
-            warnings.warn(
-                f"{violated} cannot-links could not be met with {len(knowledge.names)} classes.",
-                UserWarning,
-                stacklevel=4,
-            )
-        sizes = counts(knowledge.constraints, everyone)
-        outside = 0 if sizes is None else outside_sizes(codes, sizes)
-        if outside:
-            warnings.warn(
-                f"The bounds on sizes are not quite met: {outside} of {len(codes)} points would have to change class,"
-                " which what is known of them hardly allows.",
-                UserWarning,
-                stacklevel=4,
-            )
+        violated = violated_links(codes, constraints)
+        _warn_of_unmet(violated, 0 if sizes is None else outside_sizes(codes, sizes), n=len(codes), k=k)
         return Outcome(knowledge, codes, classifier, labelling.eigenvalues, violated, labelling.candidate, checked)
+
+
+def _warn_of_unmet(violated: int, outside: int, *, n: int, k: int) -> None:
+    """Tell of links and bounds that the labels do not meet."""
+    if violated:
+        warnings.warn(f"{violated} cannot-links could not be met with {k} classes.", UserWarning, stacklevel=5)
+    if outside:
+        warnings.warn(
+            f"The bounds on sizes are not quite met: {outside} of {n} points would have to change class, which what is"
+            " known of them hardly allows.",
+            UserWarning,
+            stacklevel=5,
+        )
