@@ -87,10 +87,12 @@ def test_sensitivity_has_an_axis_for_each_hyperparameter(tmp_path):
 def test_headline_tells_the_protocol_and_the_trials(tmp_path):
     path = tmp_path / "a.svg"
     rows = [record(), record(seed=1), record(x=100)]
-    draw_figure(EXPERIMENTS["accuracy-vs-labels"], rows, path)
+    draw_figure(EXPERIMENTS["accuracy-vs-labels"], [*rows, record(dataset="magic")], path)
     assert "authors' protocol: mean and deviation of 1 to 2 trials each" in path.read_text()
     draw_figure(EXPERIMENTS["accuracy-vs-labels"], [row | {"protocol": "honest"} for row in rows[:2]], path)
-    assert "honest protocol: mean and deviation of 2 trials each" in path.read_text()
+    text = path.read_text()  # one panel is as wide as half of it
+    assert "<!-- accuracy-vs-labels, the honest protocol: -->" in text
+    assert "<!-- mean and deviation of 2 trials each -->" in text
 
 
 def test_nothing_to_draw(tmp_path):

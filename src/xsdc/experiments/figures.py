@@ -57,7 +57,10 @@ def draw_figure(experiment: Experiment, records: list[Record], path: Path) -> No
     axes[0][0].set_ylabel("test accuracy")
     if gaps:
         _draw_gaps(axes[0][-1], records)
-    figure.suptitle(_headline(experiment.name, records), fontsize=9)
+    headline = _headline(experiment.name, records)
+    if axes.size == 1:  # too narrow for one line
+        headline = headline.replace(": ", ":\n")
+    figure.suptitle(headline, fontsize=9)
     figure.savefig(path)
     plt.close(figure)
 
