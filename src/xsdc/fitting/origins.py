@@ -5,8 +5,8 @@ are none, such as two halves of a cloud, groups are about something else, and a 
 more often. Labels that are hidden tell which it is, and how clear the groups are tells what to expect: few labels leave
 much to chance, and those of the first rows, say, are more alike than all points are.
 
-The rule and its constants were settled by accuracy on the test points of `benchmarks.origins`, and on digits whose first
-rows alone have labels.
+The rule and its constants were settled by accuracy on the test points of `benchmarks.origins`, and on digits whose
+first rows alone have labels.
 """
 
 from __future__ import annotations
