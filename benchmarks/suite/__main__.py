@@ -9,16 +9,31 @@ python -m benchmarks.suite record
 from __future__ import annotations
 
 import argparse
-import datetime
+import datetime as dt
 import sys
 from pathlib import Path
 
+from benchmarks.measure import write_between_markers
+from benchmarks.suite import guard
 from benchmarks.suite.methods import METHODS
+from benchmarks.suite.picture import draw
 from benchmarks.suite.regimes import LEVELS
-from benchmarks.suite.runner import LOGS, Unit, current_commit, run
+from benchmarks.suite.runner import LOGS, ROOT, Unit, current_commit, read_log, run
 from benchmarks.suite.sets import SETS
+from benchmarks.suite.summary import OURS, UNTRAINED, collect, of_half
+from benchmarks.suite.table import (
+    headline_table,
+    lead_table,
+    methods_table,
+    sentence,
+    training_sentence,
+    training_table,
+    write_csv,
+)
 
 LOOKS = LOGS / "looks.md"
+PAGE = ROOT / "docs" / "suite.md"
+README = ROOT / "README.md"
 
 
 def chosen_sets(options: argparse.Namespace) -> list[str]:
@@ -56,7 +71,7 @@ def note_look(names: list[str], why: str | None, path: Path = LOOKS) -> None:
             f'{", ".join(report)} belong to the half "report", by which nothing may be settled. To look at them, say'
             f" why: --why '...'; the look is written down in {path.name}."
         )
-    now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M")
+    now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%d %H:%M")
     with path.open("a", encoding="utf-8") as file:
         file.write(f"| {now} | {current_commit()} | {', '.join(report)} | {why} |\n")
 
@@ -78,6 +93,32 @@ def run_trials(options: argparse.Namespace) -> None:
     print(f"{len(made)} trials made, {failed} of them failed; logs in {LOGS}.")
 
 
+def write_tables(options: argparse.Namespace) -> None:
+    """Write docs/suite.md, its picture, all figures as CSV, and the lines of the README."""
+    records = read_log()
+    code = options.code or METHODS[OURS].code
+    cells = collect(records, code=code)
+    if not cells:
+        known = {r["code"]: r["commit"] for r in records if METHODS[r["method"]].ours}
+        listed = ", ".join(f"{version} (commit {commit})" for version, commit in known.items()) or "none"
+        raise SystemExit(f"The logs have no trials of the code {code}. They have: {listed}; name one with --code.")
+    commits = sorted({trial["commit"] for cell in cells for trial in cell.trials[OURS]})
+    version = f"XSDC as of commit {', '.join(commits)} (fingerprint {code})."
+    write_between_markers(PAGE, version, name="version")
+    for half in ("settle", "report"):
+        part = of_half(cells, half)
+        text = f"{sentence(part)}\n\n{lead_table(part)}" if part else "No trials yet."
+        write_between_markers(PAGE, text, name=half)
+    both = of_half(collect(records, code=code, methods=(OURS, UNTRAINED)), "settle")
+    text = f"{training_sentence(both)}\n\n{training_table(both)}" if both else "No trials yet."
+    write_between_markers(PAGE, text, name="training")
+    write_between_markers(PAGE, methods_table(cells), name="methods")
+    write_between_markers(README, headline_table(cells), name="suite")
+    write_csv(cells, LOGS / "cells.csv")
+    draw(cells, ROOT / "docs" / "suite.svg")
+    print(f"Wrote {PAGE.relative_to(ROOT)}, docs/suite.svg, docs/suite/cells.csv and the table of the README.")
+
+
 def main() -> None:
     """Parse the command line."""
     parser = argparse.ArgumentParser(
@@ -94,6 +135,11 @@ def main() -> None:
     runs.add_argument("--jobs", type=int, default=2)
     runs.add_argument("--why", help="reason for a look at the half report")
     runs.set_defaults(call=run_trials)
+    table = commands.add_parser("table", help="write docs/suite.md, its picture and the table of the README")
+    table.add_argument("--code", help="fingerprint of the version to show (default: the present one)")
+    table.set_defaults(call=write_tables)
+    record = commands.add_parser("record", help="write down the accuracies that the tests compare with")
+    record.set_defaults(call=lambda _: guard.record())
     options = parser.parse_args()
     options.call(options)
 

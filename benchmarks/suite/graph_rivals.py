@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
+from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 
 from benchmarks.suite.sets import Array
@@ -34,7 +37,7 @@ def fit_graph(X: Array, y: Array, X_test: Array, *, kind: Literal["laplace", "po
 
     search = NearestNeighbors(n_neighbors=min(NEIGHBORS + 1, len(X))).fit(X)
     distances, neighbors = search.kneighbors(X)
-    W = gl.weightmatrix.knn(None, neighbors.shape[1], knn_data=(neighbors, distances))
+    W = connect(gl.weightmatrix.knn(None, neighbors.shape[1], knn_data=(neighbors, distances)), X)
     given = np.flatnonzero(y >= 0)
     classes, labels = np.unique(y[given], return_inverse=True)
     model = gl.ssl.laplace(W) if kind == "laplace" else gl.ssl.poisson(W)
@@ -43,3 +46,19 @@ def fit_graph(X: Array, y: Array, X_test: Array, *, kind: Literal["laplace", "po
     scale = np.maximum(distances[:, -1:], np.finfo(float).tiny)
     weights = np.exp(-4 * (distances / scale) ** 2)  # the weights of the graph
     return classes[U.argmax(axis=1)], classes[(weights[:, :, None] * U[neighbors]).sum(axis=1).argmax(axis=1)]
+
+
+def connect(W: csr_matrix, X: Array) -> csr_matrix:
+    """Join the components of a graph along the shortest tree through all points; Poisson learning needs one component.
+
+    The new edges weigh as much as that to a farthest neighbour.
+    """
+    n_components, component = connected_components(W, directed=False)
+    if n_components == 1:
+        return W
+    distances = pairwise_distances(X) + np.finfo(np.float32).tiny  # 0 means no edge
+    first, second = minimum_spanning_tree(distances).nonzero()
+    joining = component[first] != component[second]
+    first, second = first[joining], second[joining]
+    bridges = csr_matrix((np.full(len(first), np.exp(-4.0)), (first, second)), shape=W.shape)
+    return csr_matrix(W + bridges + bridges.T)

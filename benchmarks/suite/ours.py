@@ -17,7 +17,7 @@ def fit_xsdc(given: Given, **options: Any) -> Answer:
     """Fit with defaults but for the options; the number of classes is told only where no label tells it."""
     model = XSDC(
         None if given.has_labels else given.k,
-        cluster_size="auto" if given.sizes is None else given.sizes,
+        cluster_size="auto" if given.sizes is None else given.sizes,  # type: ignore[arg-type]
         random_state=given.seed,
         progress=False,
         **options,

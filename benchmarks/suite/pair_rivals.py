@@ -61,11 +61,15 @@ def fit_pairs(
     labels = np.full(len(X), -1)
     for _ in range(STEPS):
         before = centers
-        farthest = _farthest(X, metric) if learn_metric else np.zeros(X.shape[1])
-        labels = assign(X, centers, metric, farthest, must_link, cannot_link, penalty, learn_metric=learn_metric, rng=rng)
+        weights = np.full(len(must_link) + len(cannot_link), penalty)
+        farthest = _farthest(X, metric)
+        if learn_metric:
+            weights *= 2 * _severity(X, metric, float(farthest @ metric), must_link, cannot_link)
+        costs = _distances(X, centers, metric) / (1 if learn_metric else 2)
+        labels = assign(costs, must_link, cannot_link, weights, rng=rng)
         centers = _means(X, labels, before)
         if learn_metric:
-            metric = _update_metric(X, labels, centers, farthest, must_link, cannot_link, penalty)
+            metric = _update_metric(X, labels, centers, farthest, (must_link, cannot_link), penalty=penalty)
         if np.allclose(before, centers, rtol=0, atol=1e-6):
             break
     return labels, centers, metric
@@ -94,54 +98,55 @@ def _farthest_first(points: Array, weights: Array, k: int) -> list[int]:
     return taken
 
 
-def assign(
-    X: Array,
-    centers: Array,
-    metric: Array,
-    farthest: Array,
-    must_link: Array,
-    cannot_link: Array,
-    penalty: float,
-    *,
-    learn_metric: bool,
-    rng: np.random.Generator,
-) -> Array:
+def assign(costs: Array, must_link: Array, cannot_link: Array, weights: Array, *, rng: np.random.Generator) -> Array:
     """Give each point the cluster of least cost, points in pairs one after the other in random order.
 
-    A pair counts once its other point has a cluster. The cost of a violated pair is the penalty, with a metric times
-    the squared distance of a must-link, and times what a cannot-link's distance falls short of the largest one.
+    Parameters
+    ----------
+    costs : array, shape (n, k)
+        Of a point in a cluster, pairs apart.
+    must_link, cannot_link : array, shape (m, 2)
+        Pairs. One counts once its other point has a cluster.
+    weights : array, shape (m,)
+        Cost of each pair if it is violated, must-links first.
+    rng : Generator
+        For the order.
+
+    Returns
+    -------
+    array of int, shape (n,)
     """
-    root = np.sqrt(metric)
-    distance = ((X * root) ** 2).sum(axis=1)[:, None] + ((centers * root) ** 2).sum(axis=1)
-    distance = np.maximum(distance - 2 * (X * metric) @ centers.T, 0)
-    cost = distance if learn_metric else distance / 2
-    labels = cost.argmin(axis=1)
+    labels: Array = costs.argmin(axis=1)
     pairs = np.concatenate([must_link, cannot_link])
     paired = np.unique(pairs)
     labels[paired] = -1
-    if learn_metric:
-        apart = ((X[pairs[:, 0]] - X[pairs[:, 1]]) ** 2) @ metric
-        far = float(farthest @ metric)
-        weights = 2 * penalty * np.concatenate([apart[: len(must_link)], np.maximum(far - apart[len(must_link) :], 0)])
-    else:
-        weights = np.full(len(pairs), penalty)
     others: dict[int, list[tuple[int, float, bool]]] = {int(i): [] for i in paired}
     for position, (i, j) in enumerate(pairs):
         together = position < len(must_link)
         others[int(i)].append((int(j), float(weights[position]), together))
         others[int(j)].append((int(i), float(weights[position]), together))
     for i in rng.permutation(paired):
-        total = cost[i].copy()
+        total = costs[i].copy()
         for j, weight, together in others[int(i)]:
-            if labels[j] < 0:
-                continue
-            if together:
-                total += weight
-                total[labels[j]] -= weight
-            else:
-                total[labels[j]] += weight
+            if labels[j] >= 0:
+                total[labels[j]] += -weight if together else weight
         labels[i] = total.argmin()
     return labels
+
+
+def _distances(X: Array, centers: Array, metric: Array) -> Array:
+    """Squared distances from the centers."""
+    root = np.sqrt(metric)
+    norms = ((X * root) ** 2).sum(axis=1)[:, None] + ((centers * root) ** 2).sum(axis=1)
+    distances: Array = np.maximum(norms - 2 * (X * metric) @ centers.T, 0)
+    return distances
+
+
+def _severity(X: Array, metric: Array, largest: float, must_link: Array, cannot_link: Array) -> Array:
+    """How bad it is to violate a pair: far points that should be together, near ones that should not."""
+    apart = ((X[must_link[:, 0]] - X[must_link[:, 1]]) ** 2) @ metric
+    near = largest - ((X[cannot_link[:, 0]] - X[cannot_link[:, 1]]) ** 2) @ metric
+    return np.concatenate([apart, np.maximum(near, 0)])
 
 
 def _means(X: Array, labels: Array, before: Array) -> Array:
@@ -153,23 +158,25 @@ def _means(X: Array, labels: Array, before: Array) -> Array:
 
 
 def _farthest(X: Array, metric: Array) -> Array:
-    """Squared differences, column by column, of two points that lie far apart (of a few steps of farthest-first)."""
+    """Squared differences, column by column, of two points that lie far apart, found in a few steps."""
     Z = X * np.sqrt(metric)
-    first = int(((Z - Z.mean(axis=0)) ** 2).sum(axis=1).argmax())
-    second = first
+    first = second = int(((Z - Z.mean(axis=0)) ** 2).sum(axis=1).argmax())
     for _ in range(3):
         first, second = second, int(((Z - Z[second]) ** 2).sum(axis=1).argmax())
-    return (X[first] - X[second]) ** 2
+    differences: Array = (X[first] - X[second]) ** 2
+    return differences
 
 
 def _update_metric(
-    X: Array, labels: Array, centers: Array, farthest: Array, must_link: Array, cannot_link: Array, penalty: float
+    X: Array, labels: Array, centers: Array, farthest: Array, links: tuple[Array, Array], *, penalty: float
 ) -> Array:
     """Weigh each column by the inverse of its mean squared spread, violated pairs counted along."""
+    must_link, cannot_link = links
     spread = ((X - centers[labels]) ** 2).sum(axis=0)
     split = must_link[labels[must_link[:, 0]] != labels[must_link[:, 1]]]
     spread += penalty * ((X[split[:, 0]] - X[split[:, 1]]) ** 2).sum(axis=0)
     merged = cannot_link[labels[cannot_link[:, 0]] == labels[cannot_link[:, 1]]]
     short = farthest - (X[merged[:, 0]] - X[merged[:, 1]]) ** 2
     spread += 2 * penalty * np.maximum(short, 0).sum(axis=0)
-    return len(X) / np.maximum(spread, TINY)
+    metric: Array = len(X) / np.maximum(spread, TINY)
+    return metric

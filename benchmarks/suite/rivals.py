@@ -74,7 +74,8 @@ def constrained_kmeans(X: Array, given: Given, X_test: Array) -> Answer:
     """K-means with a least and a largest size, the same for all clusters."""
     from k_means_constrained import KMeansConstrained  # noqa: PLC0415  an extra
 
-    assert given.sizes is not None
+    if given.sizes is None:
+        raise ValueError("Bounds on sizes are needed.")
     low, high = int(given.sizes[:, 0].min() * len(X)), int(np.ceil(given.sizes[:, 1].max() * len(X)))
     model = KMeansConstrained(given.k, size_min=low, size_max=min(high, len(X)), n_init=3, random_state=given.seed)
     labels = model.fit_predict(X)
