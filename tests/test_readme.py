@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import inspect
-import json
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from sklearn.datasets import load_digits
 
+from benchmarks.suite.sets import SETS
+from benchmarks.suite.table import LEVEL_NAMES
 from xsdc import XSDC
 from xsdc.core.constraints import close
 from xsdc.errors import ContradictionError
@@ -67,11 +69,18 @@ def test_docstring_describes_every_option():
 
 
 def test_results_of_the_readme_are_those_measured():
-    results = json.loads((ROOT / "docs" / "results-digits.json").read_text(encoding="utf-8"))["results"]
-    rows = {line.split("|")[1].strip(): line.split("|")[2:-1] for line in README.splitlines() if line.startswith("| ")}
-    assert [cell.strip() for cell in rows["labels given"]] == list(results)
-    for column, ours, best in zip(results.values(), rows["xsdc"], rows["best of scikit-learn"], strict=True):
-        others = {name: row["mean"] for name, row in column.items() if name != "xsdc"}
-        name = max(others, key=others.__getitem__)
-        assert ours.strip() == f"{column['xsdc']['mean']:.3f}"
-        assert best.strip() == f"{others[name]:.3f} ({name})"
+    with (ROOT / "docs" / "suite" / "cells.csv").open(encoding="utf-8", newline="") as file:
+        cells = pd.read_csv(file)
+    table = README.split("<!-- suite:start -->")[1].split("<!-- suite:end -->")[0]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.strip().splitlines()[2:]]
+    assert {row[0] for row in rows} == {"settle", "report"}
+    level_of = {name: level for level, name in LEVEL_NAMES.items()}
+    for half, known, n_sets, ours, _single, best, ahead in rows:
+        names = [entry.name for entry in SETS if entry.half == half]
+        part = cells[cells["set"].isin(names) & (cells["level"] == level_of[known])]
+        accuracy = part[part["ours"] == 1].set_index("set")["accuracy"]
+        rivals = part[part["ours"] == 0].groupby("set")["accuracy"].max()
+        assert int(n_sets) == len(accuracy)
+        assert float(ours) == pytest.approx(accuracy.mean(), abs=6e-4)
+        assert float(best) == pytest.approx(rivals.mean(), abs=6e-4)
+        assert int(ahead) == (accuracy.sort_index() > rivals.sort_index()).sum()
