@@ -18,9 +18,9 @@ from benchmarks.suite import guard
 from benchmarks.suite.methods import METHODS
 from benchmarks.suite.picture import draw
 from benchmarks.suite.regimes import LEVELS
-from benchmarks.suite.runner import LOGS, ROOT, Unit, current_commit, read_log, run
-from benchmarks.suite.sets import SETS
-from benchmarks.suite.summary import OURS, UNTRAINED, collect, of_half
+from benchmarks.suite.runner import LOGS, ROOT, Record, Unit, current_commit, read_log, run
+from benchmarks.suite.sets import SETS, Half
+from benchmarks.suite.summary import OURS, UNTRAINED, Cell, collect, of_half
 from benchmarks.suite.table import (
     headline_table,
     lead_table,
@@ -31,6 +31,7 @@ from benchmarks.suite.table import (
     write_csv,
 )
 
+HALVES: tuple[Half, ...] = ("settle", "report")
 LOOKS = LOGS / "looks.md"
 PAGE = ROOT / "docs" / "suite.md"
 README = ROOT / "README.md"
@@ -94,29 +95,46 @@ def run_trials(options: argparse.Namespace) -> None:
 
 
 def write_tables(options: argparse.Namespace) -> None:
-    """Write docs/suite.md, its picture, all figures as CSV, and the lines of the README."""
+    """Write docs/suite.md, its picture, all figures as CSV, and the lines of the README.
+
+    Each half shows the version asked for or, where it has no trials of that, the last one that it has.
+    """
     records = read_log()
-    code = options.code or METHODS[OURS].code
-    cells = collect(records, code=code)
-    if not cells:
-        known = {r["code"]: r["commit"] for r in records if METHODS[r["method"]].ours}
-        listed = ", ".join(f"{version} (commit {commit})" for version, commit in known.items()) or "none"
-        raise SystemExit(f"The logs have no trials of the code {code}. They have: {listed}; name one with --code.")
-    commits = sorted({trial["commit"] for cell in cells for trial in cell.trials[OURS]})
-    version = f"XSDC as of commit {', '.join(commits)} (fingerprint {code})."
-    write_between_markers(PAGE, version, name="version")
-    for half in ("settle", "report"):
-        part = of_half(cells, half)
-        text = f"{sentence(part)}\n\n{lead_table(part)}" if part else "No trials yet."
-        write_between_markers(PAGE, text, name=half)
+    asked = options.code or METHODS[OURS].code
+    halves: dict[Half, list[Cell]] = {}
+    versions = []
+    for half in HALVES:
+        code = code_of_half(records, half, asked, strict=options.code is not None)
+        halves[half] = of_half(collect(records, code=code), half)
+        commits = sorted({trial["commit"] for cell in halves[half] for trial in cell.trials[OURS]})
+        versions.append(f"`{half}`: XSDC as of commit {', '.join(commits)} (fingerprint {code}).")
+        write_between_markers(PAGE, f"{sentence(halves[half])}\n\n{lead_table(halves[half])}", name=half)
+    write_between_markers(PAGE, "\n".join(versions), name="version")
+    code = code_of_half(records, "settle", asked, methods=(OURS, UNTRAINED))
     both = of_half(collect(records, code=code, methods=(OURS, UNTRAINED)), "settle")
-    text = f"{training_sentence(both)}\n\n{training_table(both)}" if both else "No trials yet."
-    write_between_markers(PAGE, text, name="training")
+    write_between_markers(PAGE, f"{training_sentence(both)}\n\n{training_table(both)}", name="training")
+    cells = [cell for half in HALVES for cell in halves[half]]
     write_between_markers(PAGE, methods_table(cells), name="methods")
     write_between_markers(README, headline_table(cells), name="suite")
     write_csv(cells, LOGS / "cells.csv")
     draw(cells, ROOT / "docs" / "suite.svg")
     print(f"Wrote {PAGE.relative_to(ROOT)}, docs/suite.svg, docs/suite/cells.csv and the table of the README.")
+
+
+def code_of_half(
+    records: list[Record], half: Half, asked: str, *, methods: tuple[str, ...] = (OURS,), strict: bool = False
+) -> str:
+    """Find which version of XSDC a half shows: the one asked for or, unless strict, the last one in the logs."""
+    names = {entry.name for entry in SETS if entry.half == half}
+    logged = {m: [r["code"] for r in records if r["set"] in names and r["method"] == m] for m in methods}
+    common = [code for code in logged[methods[-1]] if all(code in logged[m] for m in methods)]
+    if asked in common:
+        return asked
+    known = {r["code"]: r["commit"] for r in records if METHODS[r["method"]].ours}
+    if strict or not common:
+        listed = ", ".join(f"{version} (commit {commit})" for version, commit in known.items()) or "none"
+        raise SystemExit(f"The logs have no trials of the code {asked} on {half}. They have: {listed}.")
+    return str(common[-1])
 
 
 def main() -> None:
@@ -136,7 +154,7 @@ def main() -> None:
     runs.add_argument("--why", help="reason for a look at the half report")
     runs.set_defaults(call=run_trials)
     table = commands.add_parser("table", help="write docs/suite.md, its picture and the table of the README")
-    table.add_argument("--code", help="fingerprint of the version to show (default: the present one)")
+    table.add_argument("--code", help="fingerprint of the version to show (default: the present one, else the last)")
     table.set_defaults(call=write_tables)
     record = commands.add_parser("record", help="write down the accuracies that the tests compare with")
     record.set_defaults(call=lambda _: guard.record())

@@ -40,7 +40,7 @@ from xsdc.fitting import (
     read_settings,
     scaled_features,
 )
-from xsdc.fitting.origins import unlabeled_class
+from xsdc.fitting.labels import LabelClassifier
 from xsdc.fitting.settings import ClusterSize
 from xsdc.fitting.sources import ArraySource, Source, as_source, first_look, prepare, read_blocks, stream_blocks
 from xsdc.fitting.stream import KEPT, Course, Kept, keep_some, read_chunk, trained_on, why_anew
@@ -100,15 +100,10 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         zeta, the weight of the squared norm of free filters.
     entropy : float or "median"
         nu, how soft M is; "median" is the paper's median of all |A_ij|.
-    labels_by : {"auto", "groups", "classifier", "nearest"}
-        Where points without a label get theirs from at the end: from groups among the features, or from labeled points
-        alone, by a classifier of these or each from the nearest one. "auto" hides labels and takes what tells them
-        best; but clear groups stay unless something else is clearly better, and so does the classifier where groups
-        are vague. With fewer than 20 labels, or none of some class, it is groups. They are found in any case, for M.
     n_landmarks : int or "auto"
-        Points that are labeled at the end by the matrix of all their pairs; the others take the classes of those among
-        which they lie. "auto" is 3,000. As many as there are points labels all of them by the whole matrix, which is
-        never formed: 10,000 points take seconds, 50,000 minutes.
+        Where some class has no label: points that are labeled at the end by the matrix of all their pairs; the others
+        take the classes of those among which they lie. "auto" is 3,000. As many as there are points labels all of them
+        by the whole matrix, which is never formed: 10,000 points take seconds, 50,000 minutes.
     augmentation : "images", callable or None
         Changes each input of a step: the paper's for images, or a function of a batch (n, ...) and a
         torch.Generator.
@@ -151,13 +146,13 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
     network_ : Network
         The trained representation.
     eigenvalues_ : array
-        Leading eigenvalues of the normalised M, 1 for each group that is cut off from the others.
+        Leading eigenvalues of the normalised M, 1 for each group that is cut off from the others; none where every
+        class has labels, which then tell the classes.
     n_violated_links_ : int
         Cannot-links that the labels found do not meet.
-    checked_ : Checked or None
-        With 20 labels or more: ``points``, labeled points whose labels were hidden from the classifier, and the
-        ``probabilities`` it gave them; ``how`` says from what else they were hidden. Not saved, and None after
-        `partial_fit`.
+    checked_ : LeftOut or None
+        Where every class has labels: ``points``, labeled points whose classes have other labels, and the
+        ``probabilities`` that the classifier gives them without their own. Not saved, and None after `partial_fit`.
     n_features_in_, feature_names_in_
         As usual in scikit-learn, for vectors.
 
@@ -203,7 +198,6 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         ridge: float | Auto = "auto",
         filter_penalty: float = 0.0,
         entropy: float | Literal["median"] = "median",
-        labels_by: str = "auto",
         n_landmarks: int | Auto = "auto",
         augmentation: str | Callable[[Tensor, torch.Generator], Tensor] | None = None,
         copies: int = 1,
@@ -232,7 +226,6 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         self.ridge = ridge
         self.filter_penalty = filter_penalty
         self.entropy = entropy
-        self.labels_by = labels_by
         self.n_landmarks = n_landmarks
         self.augmentation = augmentation
         self.copies = copies
@@ -411,10 +404,8 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             n_clusters=self.n_clusters_ if open_number and not anew else self.n_clusters,
             also_named=kept.names,
         )
-        if unlabeled_class(knowledge) is not None:  # its labels are to come; until then groups stand for classes
-            settings = replace(settings, labels_by="auto")
         generator = torch.Generator().manual_seed(int(rng.randint(2**31)))
-        called = None if before is None else self._named_by(self._embed(block) for block in read_blocks(kept.X))
+        called = None if before is None else self._named_by(read_blocks(kept.X))
         way = None
         if before is None or anew:
             choices.note("network made anew", True, str(why))
@@ -450,19 +441,20 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
     def predict(self, X: Any) -> Array:
         """Class of each point, by the classifier.
 
-        For points of the data that was fitted ``labels_`` knows more: what was given of them, and their neighbours.
+        For points of the data that was fitted ``labels_`` also keeps to what was given of them.
         """
         check_is_fitted(self)
-        return self._named_by(self._features(X))
+        return self._named_by(self._blocks(X))
 
     def predict_proba(self, X: Any) -> Array:
         """Probability of each class in ``classes_``, shape (n, n_clusters_); rows sum to one."""
         check_is_fitted(self)
-        return np.concatenate([self._classifier.probabilities(scores).cpu().numpy() for scores in self._scores(X)])
+        return np.asarray(np.exp(np.concatenate([self._log_probabilities(block) for block in self._blocks(X)])))
 
     def transform(self, X: Any) -> Array:
         """Learned features, shape (n, D), of norm one on average."""
-        return np.concatenate([Phi.cpu().numpy() for Phi in self._features(X)])
+        check_is_fitted(self)
+        return np.concatenate([self._embed(block).cpu().numpy() for block in self._blocks(X)])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of known labels that are predicted; rows with unknown labels do not count.
@@ -552,7 +544,9 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             model.feature_names_in_ = model.feature_names_in_.astype(object)
         model._lost = tuple(name for name in file.lost if name not in ("callbacks", "network"))
         model.network_ = file.network.to(torch.device(model.device))
-        model._classifier = file.classifier.to(model.network_.device)
+        model._classifier = file.classifier
+        if isinstance(model._classifier, Classifier):
+            model._classifier = model._classifier.to(model.network_.device)
         return model
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -642,26 +636,28 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             ) from error
         return read
 
-    def _features(self, X: Any) -> Iterator[Tensor]:
-        """Features of some rows at a time."""
-        check_is_fitted(self)
-        blocks = stream_blocks(X) if isinstance(X, IterableDataset) else read_blocks(self._read(X, reset=False))
-        for block in blocks:
-            part = self._read(block, reset=False) if isinstance(X, IterableDataset) else block
-            yield self._embed(part)
+    def _blocks(self, X: Any) -> Iterator[Any]:
+        """Some rows at a time, checked."""
+        if isinstance(X, IterableDataset):
+            yield from (self._read(block, reset=False) for block in stream_blocks(X))
+        else:
+            yield from read_blocks(self._read(X, reset=False))
 
     def _embed(self, rows: Any) -> Tensor:
         """Features of rows that were checked."""
         return scaled_features(self.network_, self.network_.prepare(rows, channels=self.channels), self._norm)
 
-    def _named_by(self, features: Iterable[Tensor]) -> Array:
-        """Classes by the classifier."""
-        codes = np.concatenate([self._classifier.scores(Phi).argmax(1).cpu().numpy() for Phi in features])
-        return np.asarray(self.classes_[codes])
+    def _log_probabilities(self, rows: Any) -> Array:
+        """Logarithms of the probability of each class, of rows that were checked."""
+        Phi = self._embed(rows)
+        if isinstance(self._classifier, LabelClassifier):
+            return self._classifier.log_probabilities(self.network_.prepare(rows, channels=self.channels), Phi)
+        return np.asarray(self._classifier.log_probabilities(Phi).cpu())
 
-    def _scores(self, X: Any) -> Iterator[Tensor]:
-        for Phi in self._features(X):
-            yield self._classifier.scores(Phi)
+    def _named_by(self, blocks: Iterable[Any]) -> Array:
+        """Classes by the classifier."""
+        codes = np.concatenate([self._log_probabilities(block).argmax(1) for block in blocks])
+        return np.asarray(self.classes_[codes])
 
     def _validation_set(self, network: Network, knowledge: Knowledge) -> tuple[Tensor, npt.NDArray[np.int64]] | None:
         if not isinstance(self.validation, tuple | list):
@@ -702,8 +698,8 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         self.labels_ = knowledge.names[outcome.codes]
         self.eigenvalues_ = outcome.eigenvalues.cpu().numpy()
         self.n_violated_links_ = outcome.violated
-        self.checked_ = outcome.checked
-        self._classifier: Classifier = outcome.classifier
+        self.checked_ = outcome.left_out
+        self._classifier: Classifier | LabelClassifier = outcome.classifier
 
 
 def copy_module(spec: NetworkSpec) -> NetworkSpec:

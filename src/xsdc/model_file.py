@@ -15,13 +15,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from xsdc.core.classifier import Classifier
 from xsdc.errors import InvalidInputError
+from xsdc.fitting.labels import LabelClassifier
+from xsdc.fitting.storage import read_classifier, write_classifier
 from xsdc.networks import Network, NetworkConfig, load_network, save_network
 
-FORMAT = 1
+FORMAT = 2
 PAIRS = "pairs of key and value"
 
 
@@ -37,8 +38,8 @@ class ModelFile:
         Options that a file cannot hold, and that fall back to their defaults.
     network : Network
         The trained network.
-    classifier : Classifier
-        The classifier.
+    classifier : Classifier or LabelClassifier
+        Of groups, or of labels.
     arrays : mapping from name to array
         Labels, names and the like; objects are written as strings.
     facts : mapping
@@ -47,7 +48,7 @@ class ModelFile:
 
     params: Mapping[str, Any]
     network: Network
-    classifier: Classifier
+    classifier: Classifier | LabelClassifier
     arrays: Mapping[str, npt.NDArray[Any]]
     facts: Mapping[str, Any]
     lost: tuple[str, ...] = ()
@@ -60,21 +61,20 @@ class ModelFile:
             "xsdc": version("xsdc"),
             "params": params,
             "lost": sorted(self.params.keys() - params.keys()),
-            "classifier": {"lam": self.classifier.lam, "sharpness": self.classifier.sharpness},
             "facts": dict(self.facts),
         }
         arrays = {name: x.astype(str) if x.dtype == object else x for name, x in self.arrays.items()}
-        weights = {"W": self.classifier.W.cpu().numpy(), "b": self.classifier.b.cpu().numpy()}
         target = Path(path)
         partial = target.with_name(target.name + ".partial")
         buffer = io.BytesIO()
-        np.savez_compressed(buffer, allow_pickle=False, **arrays, **weights)
+        np.savez_compressed(buffer, allow_pickle=False, **arrays)
         try:
             with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(partial, "w") as file:
                 network = Path(folder) / "network.safetensors"
                 save_network(self.network, network)
                 file.writestr("model.json", json.dumps(description, indent=1, default=_plain))
                 file.writestr("arrays.npz", buffer.getvalue())
+                write_classifier(self.classifier, file)
                 file.write(network, network.name)
             partial.replace(target)
         finally:
@@ -96,8 +96,7 @@ class ModelFile:
                         f"{path} has format {description['format']!r}; this release reads format {FORMAT}."
                     )
                 loaded = _load_network(extracted, network, path)
-            W, b = (torch.from_numpy(arrays.pop(name)) for name in ("W", "b"))
-            classifier = Classifier(W, b, **description["classifier"])
+                classifier = read_classifier(file)
             params = {name: _as_given(value) for name, value in description["params"].items()}
             return cls(params, loaded, classifier, arrays, description["facts"], tuple(description.get("lost", ())))
         except InvalidInputError:

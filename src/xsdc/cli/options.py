@@ -149,12 +149,9 @@ ESTIMATOR: dict[str, Any] = SIZES | {
     "entropy": parsed(
         or_word(number, "median"), "Entropic weight of balancing, nu.", panel=TRAINING, metavar="NUMBER|median"
     ),
-    "labels_by": text(
-        "Where points without a label get theirs from: auto, groups, classifier or nearest.", panel=TRAINING
-    ),
     "n_landmarks": parsed(
         or_word(count, "auto"),
-        "Points that are labeled by the matrix of all their pairs.",
+        "Where some class has no label: points that are labeled by the matrix of all their pairs.",
         panel=TRAINING,
         metavar="COUNT|auto",
     ),

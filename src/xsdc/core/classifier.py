@@ -41,9 +41,9 @@ class Classifier:
         """Score points, shape (n, k)."""
         return Phi.to(self.W) @ self.W + self.b
 
-    def probabilities(self, scores: Tensor) -> Tensor:
-        """Turn scores into the probability of each class, shape (n, k); rows sum to one."""
-        return torch.softmax(self.sharpness * scores, dim=1)
+    def log_probabilities(self, Phi: Tensor) -> Tensor:
+        """Logarithms of the probability of each class, shape (n, k)."""
+        return torch.log_softmax(self.sharpness * self.scores(Phi), dim=1)
 
     def calibrated(self, scores: Tensor, codes: Tensor) -> Classifier:
         """Choose the sharpness by scores of points that the classifier had not seen, and their classes."""

@@ -15,14 +15,13 @@ from xsdc.core.assignment import outside_sizes, violated_links
 from xsdc.core.classifier import Classifier, fit_classifier
 from xsdc.core.labelling import Candidate, Labelling
 from xsdc.core.objective import decompose
-from xsdc.fitting.calibration import Checked, calibrate_alone, calibrate_blind
+from xsdc.fitting.calibration import calibrate
 from xsdc.fitting.choices import Choices
+from xsdc.fitting.ensemble import LeftOut
 from xsdc.fitting.everyone import Bounds, LabelEveryone
-from xsdc.fitting.hidden import hide_labels
 from xsdc.fitting.knowledge import Knowledge
+from xsdc.fitting.labels import LabelClassifier, label_by_labels
 from xsdc.fitting.landmarks import MOST_LANDMARKS
-from xsdc.fitting.origins import choose_origin, from_groups
-from xsdc.fitting.others import label_by_rule
 from xsdc.networks.rows import Rows
 
 Ints = npt.NDArray[np.int64]
@@ -39,30 +38,25 @@ class Outcome:
         As given, with the number of classes settled.
     codes : array of int64, shape (n,)
         Class of each point.
-    classifier : Classifier
-        For new points.
+    classifier : Classifier or LabelClassifier
+        For new points: of learned features where classes are groups, of inputs where every class has labels.
     eigenvalues : Tensor
-        Leading eigenvalues of the normalised M; none where every point was labeled.
+        Leading eigenvalues of the normalised M of the groups; none where labels tell the classes.
     violated : int
         Cannot-linked pairs of groups that share a class.
-    candidate : Candidate
-        How the groups were found.
-    checked : Checked or None
-        What the classifier says of labels that it has not seen, where some could be hidden.
+    way : Candidate or None
+        How the groups were found, None where none were.
+    left_out : LeftOut or None
+        What the classifier says of labeled points without their labels; None of groups.
     """
 
     knowledge: Knowledge
     codes: Ints
-    classifier: Classifier
+    classifier: Classifier | LabelClassifier
     eigenvalues: Tensor
     violated: int
-    candidate: Candidate
-    checked: Checked | None
-
-    @property
-    def way(self) -> Candidate | None:
-        """How the groups were found; None where all classes were given, so that no way was tried."""
-        return self.candidate if len(self.eigenvalues) else None
+    way: Candidate | None
+    left_out: LeftOut | None
 
 
 @dataclass(frozen=True)
@@ -77,8 +71,6 @@ class End:
         nu.
     bounds : Bounds
         Bounds on sizes.
-    labels_by : {"auto", "groups", "classifier", "nearest"}
-        Where points without a label get theirs from.
     n_landmarks : int
         Points that are labeled by the matrix of all their pairs.
     way : Candidate, optional
@@ -88,7 +80,6 @@ class End:
     ridge: float | Literal["auto"]
     entropy: float | Literal["median"]
     bounds: Bounds
-    labels_by: str = "auto"
     n_landmarks: int = MOST_LANDMARKS
     way: Candidate | None = None
 
@@ -114,61 +105,64 @@ class End:
         )
         return everyone.label(knowledge)
 
-    def classify(
+    def from_groups(
         self,
         Phi: Tensor | Rows,
         knowledge: Knowledge,
         labelling: Labelling,
         *,
-        held_out: Ints,
         choices: Choices,
         rng: np.random.RandomState,
     ) -> Outcome:
-        """Settle the labels of all points, fit a classifier to them and calibrate it."""
-        k, lam = len(knowledge.names), None if self.ridge == "auto" else self.ridge
-        counts = self.bounds.for_classes(k).counts
-        hidden = hide_labels(knowledge, held_out, rng)
-        origin, blind = choose_origin(
-            self.labels_by,
-            from_groups(Phi, labelling, k=k, entropy=self.entropy, counts=counts, rng=rng),
-            Phi,
-            knowledge,
-            labelling=labelling,
-            hidden=hidden,
-            lam=lam,
-            counts=counts,
-            choices=choices,
-            rng=rng,
-        )
-        codes, constraints = labelling.codes, knowledge.constraints
-        sizes = counts(constraints, np.arange(knowledge.n))
-        if origin.rule is not None and (constraints.classes < 0).any():
-            codes = label_by_rule(origin.rule(knowledge), Phi, constraints.classes, constraints, k=k, counts=sizes)
+        """Fit a classifier to the groups of all points and calibrate it."""
+        k, lam, codes = len(knowledge.names), None if self.ridge == "auto" else self.ridge, labelling.codes
         sample = np.sort(rng.permutation(len(codes))[: min(MOST_FITTED, MOST_NUMBERS // Phi[:1].shape[1])])
         spectrum = decompose(Phi[torch.from_numpy(sample)])
         classifier = fit_classifier(spectrum, torch.from_numpy(codes[sample]), n_classes=k, lam=lam)
         if lam is None:
             choices.note("ridge of the classifier", classifier.lam, "least squared error on points left out")
-        checked = None
-        if hidden is None:
-            classifier = calibrate_alone(classifier, Phi, knowledge, codes=codes, choices=choices, rng=rng)
-        else:
-            classifier, checked = calibrate_blind(
-                classifier, Phi, knowledge, hidden=hidden, blind=blind, choices=choices
-            )
-        violated = violated_links(codes, constraints)
-        _warn_of_unmet(violated, 0 if sizes is None else outside_sizes(codes, sizes), n=len(codes), k=k)
-        return Outcome(knowledge, codes, classifier, labelling.eigenvalues, violated, labelling.candidate, checked)
+        classifier = calibrate(classifier, Phi, knowledge, codes=codes, choices=choices, rng=rng)
+        way = labelling.candidate if len(labelling.eigenvalues) else None
+        violated = self._unmet(knowledge, codes)
+        return Outcome(knowledge, codes, classifier, labelling.eigenvalues, violated, way, None)
+
+    def from_labels(
+        self,
+        data: Tensor | Rows,
+        Phi: Tensor | Rows,
+        knowledge: Knowledge,
+        *,
+        choices: Choices,
+        rng: np.random.RandomState,
+    ) -> Outcome:
+        """Fit a classifier to labels of every class, and label all points by it."""
+        codes, classifier, left_out = label_by_labels(
+            data, Phi, knowledge, sizes=self._counts(knowledge), choices=choices, rng=rng
+        )
+        violated = self._unmet(knowledge, codes)
+        return Outcome(knowledge, codes, classifier, torch.empty(0), violated, None, left_out)
+
+    def _counts(self, knowledge: Knowledge) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None:
+        """How many points each class may have, where the user has said so."""
+        bounds = self.bounds.for_classes(len(knowledge.names))
+        return bounds.counts(knowledge.constraints, np.arange(knowledge.n))
+
+    def _unmet(self, knowledge: Knowledge, codes: Ints) -> int:
+        """Count cannot-links that are not met, and tell of them and of sizes."""
+        violated, sizes = violated_links(codes, knowledge.constraints), self._counts(knowledge)
+        outside = 0 if sizes is None else outside_sizes(codes, sizes)
+        _warn_of_unmet(violated, outside, n=len(codes), k=len(knowledge.names))
+        return violated
 
 
 def _warn_of_unmet(violated: int, outside: int, *, n: int, k: int) -> None:
     """Tell of links and bounds that the labels do not meet."""
     if violated:
-        warnings.warn(f"{violated} cannot-links could not be met with {k} classes.", UserWarning, stacklevel=5)
+        warnings.warn(f"{violated} cannot-links could not be met with {k} classes.", UserWarning, stacklevel=6)
     if outside:
         warnings.warn(
             f"The bounds on sizes are not quite met: {outside} of {n} points would have to change class, which what is"
             " known of them hardly allows.",
             UserWarning,
-            stacklevel=5,
+            stacklevel=6,
         )

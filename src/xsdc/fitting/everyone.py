@@ -86,6 +86,13 @@ def make_judge(spectrum: Spectrum, n_clusters: int) -> Judge:
     return Judge(spectrum, spectrum.ridge_for_dimension(judging_dimension(n_clusters, spectrum)))
 
 
+def untried(spectrum: Spectrum, bounds: Bounds, ridge: float | Literal["auto"], k: int) -> Candidate:
+    """Say how points would be labeled as groups, where all classes are known."""
+    if ridge == "auto":
+        ridge = spectrum.ridge_for_dimension(judging_dimension(k, spectrum))
+    return Candidate(ridge, bounds.for_classes(k).ways[len(bounds.ways) // 2])
+
+
 class LabelEveryone:
     """Labels all points: some of them by the matrix of all pairs, the others by the rule that best tells those.
 
@@ -186,7 +193,7 @@ class LabelEveryone:
         bounds = self.bounds.for_classes(k)
         constraints = knowledge.constraints.restricted(points)
         if (constraints.classes >= 0).all():
-            return Labelling(constraints.classes, self._untried(spectrum, bounds, k), 0.0, 0.0, torch.empty(0))
+            return Labelling(constraints.classes, untried(spectrum, bounds, self.ridge, k), 0.0, 0.0, torch.empty(0))
         judge = make_judge(spectrum, k)
         label = partial(
             label_points,
@@ -210,13 +217,6 @@ class LabelEveryone:
         if len(candidates) > 1:
             self._note(found[0], len(candidates))
         return found[0]
-
-    def _untried(self, spectrum: Spectrum, bounds: Bounds, k: int) -> Candidate:
-        """Say how the points would be labeled, where all of them are."""
-        ridge = self.ridge
-        if ridge == "auto":
-            ridge = spectrum.ridge_for_dimension(judging_dimension(k, spectrum))
-        return Candidate(ridge, bounds.ways[len(bounds.ways) // 2])
 
     def _move_groups(
         self, found: list[Labelling], spectrum: Spectrum, constraints: Constraints, judge: Judge

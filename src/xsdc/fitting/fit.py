@@ -16,6 +16,7 @@ from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
 from xsdc.core.balancing import balance
+from xsdc.core.classifier import Classifier
 from xsdc.core.feasibility import check_feasible
 from xsdc.core.labelling import Candidate, Labelling
 from xsdc.core.objective import decompose
@@ -24,11 +25,11 @@ from xsdc.errors import InfeasibleError
 from xsdc.fitting.automatic import choose_sizes
 from xsdc.fitting.choices import Choices
 from xsdc.fitting.end import End, Outcome
-from xsdc.fitting.everyone import Bounds, check_pairs, make_judge
+from xsdc.fitting.everyone import Bounds, check_pairs, make_judge, untried
 from xsdc.fitting.features import features_of_all
 from xsdc.fitting.knowledge import Knowledge
+from xsdc.fitting.labels import names_every_class
 from xsdc.fitting.landmarks import MOST_LANDMARKS, choose_landmarks
-from xsdc.fitting.origins import check_origin
 from xsdc.fitting.settings import ClusterSize, Settings, read_sizes
 from xsdc.fitting.train import hold_out, make_trainer, why_stopped
 from xsdc.networks import Network
@@ -95,11 +96,9 @@ class Fitted:
         place = np.arange(len(names))
         place[free] = free[linear_sum_assignment(table, maximize=True)[1]]
         order = torch.from_numpy(np.argsort(place))
+        assert isinstance(outcome.classifier, Classifier)  # noqa: S101  of groups, for some classes have no label
         classifier = replace(outcome.classifier, W=outcome.classifier.W[:, order], b=outcome.classifier.b[order])
-        checked = outcome.checked and replace(outcome.checked, probabilities=outcome.checked.probabilities[:, order])
-        return replace(
-            self, outcome=replace(outcome, codes=place[outcome.codes], classifier=classifier, checked=checked)
-        )
+        return replace(self, outcome=replace(outcome, codes=place[outcome.codes], classifier=classifier))
 
     def equivalence(self, points: Ints) -> Tensor:
         """Estimate M among some points as it was for the labels: the cost balanced under what is known.
@@ -107,11 +106,13 @@ class Fitted:
         They are balanced along with points that stand for all: among a few alone neither the ridge nor the sizes of
         classes, which were chosen for all, would mean anything.
         """
-        knowledge, way = self.outcome.knowledge, self.outcome.candidate
+        knowledge = self.outcome.knowledge
         together = np.union1d(points, choose_landmarks(knowledge, np.random.RandomState(0)))
         constraints = knowledge.constraints.restricted(together)
         known = constraints.entries()
-        A = decompose(self.features[torch.from_numpy(together)]).cost(way.lam).dense(torch.float32)
+        spectrum = decompose(self.features[torch.from_numpy(together)])
+        way = self.outcome.way or untried(spectrum, self.end.bounds, self.end.ridge, len(knowledge.names))
+        A = spectrum.cost(way.lam).dense(torch.float32)
         size = way.sizes.among_sample(constraints, known, np.arange(len(together)))
         M = balance(A, size=size, known=known, nu=self.end.entropy).M
         place = torch.from_numpy(np.searchsorted(together, points))
@@ -126,8 +127,7 @@ class Fitted:
         end = replace(self.end, bounds=Bounds(choose_sizes(knowledge, given, choices)[1], given=given is not None))
         landmarks = choose_landmarks(knowledge, rng, most=self.end.n_landmarks)
         knowledge, labelling = end.label(self.features, knowledge, landmarks=landmarks, choices=choices, rng=rng)
-        none = np.empty(0, dtype=np.int64)
-        return end.classify(self.features, knowledge, labelling, held_out=none, choices=choices, rng=rng)
+        return end.from_groups(self.features, knowledge, labelling, choices=choices, rng=rng)
 
 
 def fit_model(
@@ -165,7 +165,6 @@ def fit_model(
     generator : torch.Generator
         Source of randomness for training.
     """
-    check_origin(settings.labels_by, knowledge)
     given = check_sizes(settings.cluster_size, knowledge)
     training_sizes, bounds = choose_sizes(knowledge, given, choices)
     held_out = np.empty(0, dtype=np.int64)
@@ -189,7 +188,6 @@ def fit_model(
         settings.ridge,
         settings.entropy,
         Bounds(bounds, given=given is not None),
-        settings.labels_by,
         settings.n_landmarks,
         way,
     )
@@ -214,7 +212,6 @@ def fit_model(
         end=end,
         landmarks=landmarks,
         first_state=first_state,
-        held_out=held_out,
         choices=choices,
         rng=rng,
     )
@@ -230,17 +227,28 @@ def _conclude(
     end: End,
     landmarks: Ints,
     first_state: dict[str, Tensor],
-    held_out: Ints,
     choices: Choices,
     rng: np.random.RandomState,
 ) -> Fitted:
     """Label all points and make the classifier."""
     network = trainer.network
-    label = partial(end.label, landmarks=landmarks, rng=rng)
-    found = _find(network, data, knowledge, label)
     kept = trainer.best_iteration if trainer.best_score is not None else trainer.iteration
     if trainer.diverged and trainer.best_score is None:
         kept = 0  # the first state was put back
+    fitted = partial(
+        Fitted,
+        network=network,
+        end=end,
+        cluster_size=settings.cluster_size,
+        steps=trainer.history,
+        stopped=why_stopped(trainer),
+    )
+    if names_every_class(knowledge):
+        Phi, norm = features_of_all(network, data)
+        outcome = end.from_labels(data, Phi, knowledge, choices=choices, rng=rng)
+        return fitted(norm=norm, features=Phi, outcome=outcome, best_iteration=kept)
+    label = partial(end.label, landmarks=landmarks, rng=rng)
+    found = _find(network, data, knowledge, label)
     unguided = knowledge.n_clusters is not None and not (knowledge.constraints.classes >= 0).any()
     if kept and unguided and settings.max_iter == "auto":
         last_state = copy.deepcopy(network.state_dict())
@@ -252,18 +260,8 @@ def _conclude(
         else:
             network.load_state_dict(last_state)
     choices.made += found.choices.made
-    outcome = end.classify(found.Phi, found.knowledge, found.labelling, held_out=held_out, choices=choices, rng=rng)
-    return Fitted(
-        network=network,
-        norm=found.norm,
-        features=found.Phi,
-        outcome=outcome,
-        end=end,
-        cluster_size=settings.cluster_size,
-        steps=trainer.history,
-        stopped=why_stopped(trainer),
-        best_iteration=kept,
-    )
+    outcome = end.from_groups(found.Phi, found.knowledge, found.labelling, choices=choices, rng=rng)
+    return fitted(norm=found.norm, features=found.Phi, outcome=outcome, best_iteration=kept)
 
 
 def end_alike(
@@ -291,7 +289,8 @@ def end_alike(
     choices.made[:] = told["choices"]
     rng.set_state(told["rng"])
     outcome = told["sent"].pop("outcome")
-    outcome = replace(outcome, classifier=outcome.classifier.to(network.device))
+    if isinstance(outcome.classifier, Classifier):
+        outcome = replace(outcome, classifier=outcome.classifier.to(network.device))
     return Fitted(network=network, features=features_of_all(network, data)[0], outcome=outcome, **told["sent"])
 
 

@@ -15,7 +15,6 @@ from xsdc import validation
 from xsdc.core.sizes import ClassSizes
 from xsdc.errors import InvalidInputError
 from xsdc.fitting.landmarks import MOST_LANDMARKS
-from xsdc.fitting.origins import ORIGINS
 from xsdc.labelers import Balancing, Hard, Labeler, resolve_labeler
 from xsdc.training import Callback
 from xsdc.training.augmentation import resolve_augmentation
@@ -43,7 +42,6 @@ class Settings:
     ridge: float | Auto
     filter_penalty: float
     entropy: float | Literal["median"]
-    labels_by: str
     n_landmarks: int
     augment: Augment | None
     copies: int
@@ -71,7 +69,6 @@ def read_settings(
     ridge: float | Auto,
     filter_penalty: float,
     entropy: float | Literal["median"],
-    labels_by: str,
     n_landmarks: int | Auto,
     augmentation: str | Callable[[Tensor, torch.Generator], Tensor] | None,
     copies: int,
@@ -112,7 +109,6 @@ def read_settings(
         ridge=_number_or_auto(ridge, "ridge"),
         filter_penalty=validation.as_positive(filter_penalty, name="filter_penalty", allow_zero=True),
         entropy=entropy,
-        labels_by=_labels_by(labels_by),
         n_landmarks=_landmarks(n_landmarks),
         augment=augment,
         copies=copies,
@@ -186,12 +182,6 @@ def _count_or_auto(value: int | Auto, name: str) -> int | Auto:
     if isinstance(value, str) and value == "auto":
         return "auto"
     return validation.as_count(value, name=name, minimum=0)
-
-
-def _labels_by(value: str) -> str:
-    if value not in ("auto", *ORIGINS):
-        raise InvalidInputError(f"labels_by must be auto, {', '.join(ORIGINS[:-1])} or {ORIGINS[-1]}; it is {value!r}.")
-    return value
 
 
 def _landmarks(value: int | Auto) -> int:

@@ -125,11 +125,9 @@ def at(metrics: dict[str, Any], path: str) -> Any:
 
 def origin(history: dict[str, Any]) -> str | None:
     """Say where classes come from, where it is not from groups: the matrix then shows something else than they do."""
-    chosen = next((c["value"] for c in history.get("choices", []) if c["option"] == "labels_by"), "groups")
-    if chosen == "groups":
+    if not any(choice["option"] == "classifier" for choice in history.get("choices", [])):
         return None
-    source = "a classifier of the labels given" if chosen == "classifier" else "the nearest label that was given"
     return (
-        f"The classes were not taken from these groups: each point without a label has its class from {source}. Where"
-        " classes are no groups, squares are faint."
+        "The classes were not taken from these groups: each point without a label has its class from classifiers of the"
+        " labels given. Where classes are no groups, squares are faint."
     )

@@ -134,9 +134,9 @@ def measure(model: XSDC, given: Given, codes: Ints, probability: Floats) -> dict
     true = np.array([str(labels[i]) for i in checked.points])
     found = names[checked.probabilities.argmax(1)]
     return {
-        "on": f"{len(true):,} given labels, {checked.how}",
-        "note": "Training has seen these labels or chose its best state by them, so this is too good, the more so the"
-        " fewer there are. True labels that the fit does not see (--truth-column) tell more.",
+        "on": f"{len(true):,} given labels, each left out of the classifiers that tell it",
+        "note": "Training has seen these labels, so this is too good where the learned features count. True labels that"
+        " the fit does not see (--truth-column) tell more.",
         "matched": False,
         **_compare(true, found, true == found, checked.probabilities.max(1)),
     }

@@ -1,0 +1,231 @@
+"""Classifiers of the given labels, pooled: linear ones, trees, and labels spread over neighbour graphs.
+
+They look at two views of each point, its input and its learned features, for learning helps on some data and harms on
+others. Where classes are groups of near points, graphs know far more than a few labels do; where they are not, a
+classifier of the labels is better. Labels that are left out tell which it is: each member says how probable every class
+is, and `xsdc.core.pool` weights and calibrates what they say in one step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from xsdc.core.graph import Metric, NeighborIndex
+from xsdc.core.pool import fit_weights, pool
+from xsdc.core.propagation import Propagation
+from xsdc.fitting.models import Linear, Trees
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+FOLDS = 5
+VIEWS = ("inputs", "learned features")
+METRICS: tuple[tuple[Metric, ...], ...] = (("euclidean", "cosine"), ("euclidean",))  # of the graphs of each view
+FIDELITY = 2.0  # how closely an interpolation keeps to labels, in units of how it keeps to neighbours
+LEAST_PROBABILITY = 1e-6  # that a member gives a class: one that is sure and wrong must not decide alone
+PRIOR = 2.0  # sum of the members' weights before any label is left out
+
+
+@dataclass(frozen=True)
+class ClassifierMember:
+    """A fitted classifier.
+
+    Attributes
+    ----------
+    model : Linear or Trees
+    view : int
+        Which view it looks at.
+    """
+
+    model: Linear | Trees
+    view: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What its opinion is called."""
+        return ("logistic regression" if isinstance(self.model, Linear) else "trees",)
+
+    def opinions(self, Z: Tensor) -> list[Floats]:
+        """Logarithms of the probability of each class, shape (m, k), of points (m, d)."""
+        return [_log(self.model.probabilities(Z.numpy()))]
+
+
+@dataclass(frozen=True)
+class GraphMember:
+    """Labels spread over a neighbour graph in two ways; a new point takes the means of its neighbours.
+
+    Attributes
+    ----------
+    index : NeighborIndex
+        Of the points of the data.
+    spreads : array, shape (2, n, k)
+        How much of each class has reached each of them.
+    view : int
+        Which view it looks at.
+    """
+
+    index: NeighborIndex
+    spreads: Floats
+    view: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What its opinions are called."""
+        return tuple(f"{way} on the {self.index.metric} graph" for way in ("walks", "interpolation"))
+
+    def opinions(self, Z: Tensor) -> list[Floats]:
+        """Logarithms of the probability of each class, shape (m, k) each, of points (m, d)."""
+        weights = self.index.weights(Z)
+        return [_log(weights @ spread) for spread in self.spreads]
+
+
+Member = ClassifierMember | GraphMember
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Members, and the weights of their opinions.
+
+    Attributes
+    ----------
+    members : tuple of Member
+    weights : array
+        One for each opinion, in the order of the members.
+    """
+
+    members: tuple[Member, ...]
+    weights: Floats
+
+    def log_probabilities(self, views: Sequence[Tensor]) -> Floats:
+        """Logarithms of the probability of each class, shape (m, k), of points by their views, (m, d) each."""
+        opinions = [opinion for member in self.members for opinion in member.opinions(views[member.view])]
+        return pool(opinions, self.weights)
+
+    def named_weights(self) -> list[tuple[str, float]]:
+        """Each opinion's name and weight."""
+        names = [f"{name} of {VIEWS[member.view]}" for member in self.members for name in member.names]
+        return list(zip(names, self.weights.tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """What an ensemble says of labeled points without their labels.
+
+    Attributes
+    ----------
+    points : array of int, shape (l,)
+        Positions. A label whose class has no other is not among them: nothing could name its class.
+    probabilities : array, shape (l, k)
+        Of each class.
+    """
+
+    points: Ints
+    probabilities: Floats
+
+
+def fit_ensemble(
+    views: Sequence[Tensor], classes: Ints, k: int, *, rng: np.random.RandomState
+) -> tuple[Ensemble, LeftOut]:
+    """Fit all members to the labeled points, and weight them by labels that are left out.
+
+    Parameters
+    ----------
+    views : sequence of Tensor, each of shape (n, d)
+        Inputs and learned features of all points.
+    classes : array of int, shape (n,)
+        Their classes, -1 where unknown. Every class has a label.
+    k : int
+        Number of classes, two or more.
+    rng : RandomState
+        Source of randomness.
+    """
+    labeled = np.flatnonzero(classes >= 0)
+    codes = classes[labeled]
+    labels = Labels(labeled, codes, deal(codes, rng), k)
+    seed = int(rng.randint(2**31))
+    fitted = [_fit_classifier(Trees, views[0], labels, view=0, seed=seed)]
+    for view, Z in enumerate(views):
+        fitted.append(_fit_classifier(Linear, Z, labels, view=view, seed=seed))
+        fitted += [_fit_graph(NeighborIndex.of(Z, metric=metric), labels, view=view) for metric in METRICS[view]]
+    told = np.bincount(codes, minlength=k)[codes] > 1
+    left_out = [opinion[told] for _, opinions in fitted for opinion in opinions]
+    weights = fit_weights(left_out, codes[told], prior=PRIOR)
+    ensemble = Ensemble(tuple(member for member, _ in fitted), weights)
+    return ensemble, LeftOut(labeled[told], np.exp(pool(left_out, weights)))
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What members are fitted to.
+
+    Attributes
+    ----------
+    points : array of int, shape (l,)
+        Positions of labeled points.
+    codes : array of int, shape (l,)
+        Their classes.
+    folds : array of int, shape (l,)
+        Which labels are left out together.
+    k : int
+        Number of classes.
+    """
+
+    points: Ints
+    codes: Ints
+    folds: Ints
+    k: int
+
+
+def deal(codes: Ints, rng: np.random.RandomState) -> Ints:
+    """Deal labeled points out to folds, class by class, so that all folds have like numbers of each."""
+    order = rng.permutation(len(codes))
+    order = order[np.argsort(codes[order], kind="stable")]
+    first = np.searchsorted(codes[order], codes[order])
+    folds: Ints = np.empty(len(codes), dtype=np.int64)
+    folds[order] = (np.arange(len(codes)) - first) % min(FOLDS, int(np.bincount(codes).max()))
+    return folds
+
+
+def _fit_classifier(
+    kind: type[Linear] | type[Trees], Z: Tensor, labels: Labels, *, view: int, seed: int
+) -> tuple[Member, list[Floats]]:
+    """Fit a classifier, and others without each fold of the labels to tell those."""
+    X, codes, k = Z[torch.from_numpy(labels.points)].numpy(), labels.codes, labels.k
+    left_out = np.full((len(codes), k), -np.log(k))
+    for fold in range(labels.folds.max() + 1):
+        shown, hidden = labels.folds != fold, labels.folds == fold
+        if len(np.unique(codes[shown])) > 1:
+            left_out[hidden] = _log(kind.fit(X[shown], codes[shown], k, seed=seed).probabilities(X[hidden]))
+    return ClassifierMember(kind.fit(X, codes, k, seed=seed), view), [left_out]
+
+
+def _fit_graph(index: NeighborIndex, labels: Labels, *, view: int) -> tuple[Member, list[Floats]]:
+    """Spread labels, and again without each fold of them to tell those."""
+    propagation = Propagation(index.graph())
+    left_out = np.empty((2, len(labels.points), labels.k))
+    for fold in range(labels.folds.max() + 1):
+        shown, hidden = labels.folds != fold, labels.folds == fold
+        spreads = _spread(propagation, labels.points[shown], labels.codes[shown], labels.k)
+        left_out[:, hidden] = spreads[:, labels.points[hidden]]
+    member = GraphMember(index, _spread(propagation, labels.points, labels.codes, labels.k), view)
+    return member, [_log(opinion) for opinion in left_out]
+
+
+def _spread(propagation: Propagation, labeled: Ints, codes: Ints, k: int) -> Floats:
+    """Spread labels by how often walks from them come by, and by smooth interpolation, shape (2, n, k)."""
+    values, known = np.zeros((len(propagation.degrees), k)), np.zeros((len(propagation.degrees), 1))
+    values[labeled, codes], known[labeled] = 1.0, 1.0
+    shares = values / np.maximum(values.sum(axis=0), 1)  # a class with many labels has no more to give
+    return np.stack([propagation.visits(shares), propagation.interpolate(values, known, fidelity=FIDELITY)])
+
+
+def _log(p: Floats) -> Floats:
+    """Logarithms of what is proportional to probabilities; equal ones where there is nothing."""
+    p = np.maximum(p, 0) + np.finfo(np.float64).tiny
+    p = p / p.sum(axis=1, keepdims=True)
+    return np.asarray(np.log(np.maximum(p, LEAST_PROBABILITY)))

@@ -1,0 +1,85 @@
+"""A classifier as plain data and arrays in a zip file. Nothing in it is run when it is read."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from xsdc.core.classifier import Classifier
+from xsdc.core.graph import NeighborIndex
+from xsdc.fitting.ensemble import ClassifierMember, Ensemble, GraphMember, Member
+from xsdc.fitting.labels import LabelClassifier
+from xsdc.fitting.models import Linear, Trees
+from xsdc.fitting.representation import Representation
+
+FACTS, ARRAYS = "classifier.json", "classifier.npz"
+MODELS = {"linear": Linear, "trees": Trees}
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+def write_classifier(classifier: Classifier | LabelClassifier, file: zipfile.ZipFile) -> None:
+    """Write a classifier into an open zip file."""
+    facts: dict[str, Any]
+    arrays: Arrays
+    if isinstance(classifier, Classifier):
+        facts = {"of": "groups", "lam": classifier.lam, "sharpness": classifier.sharpness}
+        arrays = {"W": classifier.W.cpu().numpy(), "b": classifier.b.cpu().numpy()}
+    else:
+        facts = {"of": "labels", "members": []}
+        arrays = {"weights": classifier.ensemble.weights}
+        for place, representation in enumerate(classifier.representations):
+            arrays |= {f"mean {place}": representation.mean.numpy()}
+            arrays |= {f"components {place}": representation.components.numpy()}
+        for place, member in enumerate(classifier.ensemble.members):
+            said, held = _taken_apart(member)
+            facts["members"].append(said)
+            arrays |= {f"{name} of member {place}": array for name, array in held.items()}
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, allow_pickle=False, **arrays)
+    file.writestr(FACTS, json.dumps(facts))
+    file.writestr(ARRAYS, buffer.getvalue())
+
+
+def read_classifier(file: zipfile.ZipFile) -> Classifier | LabelClassifier:
+    """Read what `write_classifier` wrote."""
+    facts = json.loads(file.read(FACTS))
+    with np.load(io.BytesIO(file.read(ARRAYS)), allow_pickle=False) as stored:
+        arrays: Arrays = dict(stored)
+    if facts.pop("of") == "groups":
+        return Classifier(torch.from_numpy(arrays["W"]), torch.from_numpy(arrays["b"]), **facts)
+    members = []
+    for place, said in enumerate(facts["members"]):
+        ending = f" of member {place}"
+        held = {name.removesuffix(ending): array for name, array in arrays.items() if name.endswith(ending)}
+        members.append(_put_together(said, held))
+    n_views = 1 + max(member.view for member in members)
+    representations = tuple(
+        Representation(*(torch.from_numpy(arrays[f"{name} {view}"]) for name in ("mean", "components")))
+        for view in range(n_views)
+    )
+    return LabelClassifier(representations, Ensemble(tuple(members), arrays["weights"]))
+
+
+def _taken_apart(member: Member) -> tuple[dict[str, Any], Arrays]:
+    """Describe a member by plain data and arrays."""
+    if isinstance(member, ClassifierMember):
+        (kind,) = (name for name, model in MODELS.items() if isinstance(member.model, model))
+        return {"is": kind, "view": member.view}, dict(vars(member.model))
+    index = member.index
+    said = {"is": "graph", "view": member.view, "metric": index.metric, "n_neighbors": index.n_neighbors}
+    spreads = member.spreads.astype(np.float32)
+    return said, {"points": index.points.numpy(), "center": index.center.numpy(), "spreads": spreads}
+
+
+def _put_together(said: dict[str, Any], held: Arrays) -> Member:
+    if said["is"] != "graph":
+        return ClassifierMember(MODELS[said["is"]](**held), said["view"])
+    points, center = torch.from_numpy(held["points"]), torch.from_numpy(held["center"])
+    index = NeighborIndex(points, center, said["metric"], said["n_neighbors"])
+    return GraphMember(index, held["spreads"].astype(np.float64), said["view"])
