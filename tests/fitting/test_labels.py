@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from xsdc import XSDC
 from xsdc.fitting import labels as module
+from xsdc.fitting import representation
 from xsdc.fitting.ensemble import VIEWS, deal, fit_ensemble
 from xsdc.fitting.labels import _choose_points
 from xsdc.fitting.models import Linear, Trees
@@ -61,6 +62,12 @@ class TestRepresentation:
         assert Z.shape == (n, 5)
         ratio = torch.pdist(Z) / torch.pdist(X)
         torch.testing.assert_close(ratio, ratio[:1].expand(len(ratio)))
+
+    def test_some_rows_alone(self, monkeypatch):
+        X = torch.from_numpy(gaussians()[0])
+        represent, rows = fit_representation(X), torch.tensor([250, 3, 17, 18, 299])
+        monkeypatch.setattr(representation, "BLOCK", 2)
+        torch.testing.assert_close(represent(X, rows), represent(X)[rows])
 
     def test_constant_data_stay_finite(self):
         X = torch.ones(20, 3, dtype=torch.float64)
@@ -141,6 +148,15 @@ class TestFit:
         assert model.labels_[wrong] == 1
         (said,) = model.checked_.probabilities[model.checked_.points == wrong]
         assert said[1] < 0.1
+
+    def test_points_whose_class_follows_from_a_link_are_not_checked(self):
+        X, y = gaussians(spread=8.0)
+        given = some(y, 5)
+        tied = np.flatnonzero((given < 0) & (y == 0))[:3]
+        links = [(int(np.flatnonzero(given == 0)[0]), int(i)) for i in tied]
+        model = XSDC(max_iter=0, supervised_iter=0, random_state=0).fit(X, given, must_link=links)
+        assert sorted(model.checked_.points) == np.flatnonzero(given >= 0).tolist()
+        assert model.checked_.probabilities.shape == (15, 3)
 
     def test_links_allowed_labels_and_sizes_hold(self):
         X, y = gaussians(spread=1.0)

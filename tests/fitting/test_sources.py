@@ -12,7 +12,7 @@ from torch.utils.data import Dataset, IterableDataset, TensorDataset
 from tests.problems import blobs
 from xsdc import XSDC
 from xsdc.errors import InvalidInputError
-from xsdc.fitting import end, everyone, features, hidden, others, sources, stream, train
+from xsdc.fitting import calibration, end, everyone, features, labels, others, representation, sources, stream, train
 from xsdc.fitting.sources import ArraySource, DatasetSource, as_source, spool
 from xsdc.training import Callback
 
@@ -195,7 +195,8 @@ class TestTheSameAsAnArray:
 
 
 class TestBounds:
-    def test_only_some_rows_are_asked_for_at_a_time(self, groups, monkeypatch):
+    @pytest.mark.parametrize("joined", [120, 1000])  # more points than rows that may be asked for, and all of them
+    def test_only_some_rows_are_asked_for_at_a_time(self, groups, monkeypatch, joined):
         X, y = groups
         most = []
 
@@ -212,9 +213,17 @@ class TestBounds:
         monkeypatch.setattr(end, "MOST_FITTED", 90)
         monkeypatch.setattr(train, "SAMPLE", 70)
         monkeypatch.setattr(stream, "KEPT", 90)
-        monkeypatch.setattr(hidden, "MOST_POINTS", 80)
+        monkeypatch.setattr(calibration, "MOST_POINTS", 80)
+        for room in (labels, representation):
+            monkeypatch.setattr(room, "BLOCK", 16)
+        monkeypatch.setattr(representation, "MOST_FITTED", 70)
+        monkeypatch.setattr(labels, "MOST_JOINED", joined)
         dataset = Counting(list(X))
-        model = XSDC(n_landmarks=100, batch_size=32, labeled_batch_size=8, validation=None, **OPTIONS).fit(dataset, y)
+        options = {"batch_size": 32, "labeled_batch_size": 8, "validation": None, **OPTIONS}
+        model = XSDC(**options).fit(dataset, y)
+        assert max(most) <= 100, most  # the points kept for parts to come
+        most.clear()
+        XSDC(3, n_landmarks=100, **options).fit(dataset)
         assert max(most) <= 100, most  # the landmarks
         most.clear()
         assert model.predict(dataset).shape == (240,)

@@ -90,16 +90,18 @@ def label_by_labels(
     constraints, k = knowledge.constraints, knowledge.n_clusters or 1
     points, classes = _choose_points(constraints.classes, rng)
     representations = tuple(fit_representation(source) for source in (data, Phi))
-    chosen = slice(None) if len(points) == knowledge.n else torch.from_numpy(points)
-    views = [represent(source[chosen]) for represent, source in zip(representations, (data, Phi), strict=True)]
+    chosen = None if len(points) == knowledge.n else torch.from_numpy(points)
+    views = [represent(source, chosen) for represent, source in zip(representations, (data, Phi), strict=True)]
     ensemble, left_out = fit_ensemble(views, classes, k, rng=rng)
     weights = ", ".join(f"{name} {weight:.2f}" for name, weight in ensemble.named_weights())
     choices.note("classifier", weights, f"weights that make {len(left_out.points)} left-out labels most likely")
     classifier = LabelClassifier(representations, ensemble)
     codes = assign(classifier.log_probabilities(data, Phi), constraints, sizes=sizes)
-    if not len(left_out.points):
+    told = points[left_out.points]
+    given = knowledge.codes[told] >= 0  # classes may also follow from links, of points that have no label to compare with
+    if not given.any():
         return codes, classifier, None
-    return codes, classifier, LeftOut(points[left_out.points], left_out.probabilities)
+    return codes, classifier, LeftOut(told[given], left_out.probabilities[given])
 
 
 def _choose_points(classes: Ints, rng: np.random.RandomState) -> tuple[Ints, Ints]:

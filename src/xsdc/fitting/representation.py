@@ -31,12 +31,13 @@ class Representation:
     mean: Tensor
     components: Tensor
 
-    def __call__(self, data: Tensor | Rows) -> Tensor:
-        """Represent prepared inputs, shape (n, d), in parts."""
-        parts = [
-            (_vectors(data[start : start + BLOCK]) - self.mean) @ self.components
-            for start in range(0, max(len(data), 1), BLOCK)
-        ]
+    def __call__(self, data: Tensor | Rows, rows: Tensor | None = None) -> Tensor:
+        """Represent prepared inputs, shape (n, d), or those at some positions; no more than a block is read at a time."""
+        n = len(data if rows is None else rows)
+        parts = []
+        for start in range(0, max(n, 1), BLOCK):
+            part = slice(start, start + BLOCK)
+            parts.append((_vectors(data[part if rows is None else rows[part]]) - self.mean) @ self.components)
         return torch.cat(parts)
 
 
