@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import torch
 
-from benchmarks import core, digits, origins, training
+from benchmarks import core, digits, training
 from benchmarks.networks import drawn_images
 
 
@@ -59,23 +59,3 @@ def test_thinned_digits_differ_ten_to_one_and_labels_are_drawn_alike():
     given = digits.draw_labels(y, "50", 0)
     assert (np.bincount(given[given >= 0]) == 5).all()
     assert (given[given >= 0] == y[given >= 0]).all()
-
-
-def test_origins_compares_ways_on_the_same_labels(tmp_path, monkeypatch, capsys):
-    monkeypatch.delenv("XSDC_DATA", raising=False)
-    page = tmp_path / "page.md"
-    page.write_text("<!-- origins:start -->\n<!-- origins:end -->\n", encoding="utf-8")
-    arguments = ["origins", "--seeds", "1", "--only", "wine", "magic", "--docs", str(page)]
-    monkeypatch.setattr(sys, "argv", [*arguments, "--json", str(tmp_path / "origins.json")])
-    origins.main()
-    assert "MAGIC is left out" in capsys.readouterr().out
-    (record,) = json.loads((tmp_path / "origins.json").read_text(encoding="utf-8"))["records"]
-    assert (record["data"], record["labels"]) == ("wine", 21)
-    assert record["auto"] == record[record["chosen"]]
-    assert all(0.7 < record[how] <= 1 for how in (*origins.OWN, "SVC", "logistic regression"))
-    row = page.read_text(encoding="utf-8").splitlines()[3]
-    assert row.startswith(f"| wine | 21 | {record['auto']:.3f} ± 0.000 |")
-    assert row.endswith(f"| {record['chosen']} 1 |")
-    X, y, X_test, y_test, given = origins.draw("four classes, two normals each", 40, 0)
-    assert (np.bincount(y[given]) == 10).all()
-    assert len(X) == 3 * len(X_test) == 3 * len(y_test) == 1500

@@ -430,5 +430,17 @@ class TestCommand:
         assert (docs / "suite.svg").read_text(encoding="utf-8").count("<svg") == 1
         assert len((docs / "suite" / "cells.csv").read_text(encoding="utf-8").splitlines()) == 1 + 3 + 2 + 2
         monkeypatch.setattr(sys, "argv", ["suite", "table", "--code", "unheard"])
-        with pytest.raises(SystemExit, match=r"no trials of the code unheard\. They have: new"):
+        with pytest.raises(SystemExit, match=r"no trials of the code unheard on settle\. They have: new"):
             command.main()
+
+    def test_each_half_shows_the_version_asked_for_or_its_last_one(self):
+        late = [("wine", "late"), ("mnist", "newer")]
+        records = [*RECORDS, *(trial(name, "0", 0, OURS, 0.7, code=code) for name, code in late)]
+        assert command.code_of_half(records, "settle", "old") == "old"
+        assert command.code_of_half(records, "settle", "unheard") == "late"
+        assert command.code_of_half(records, "report", "unheard") == "newer"
+        assert command.code_of_half(records, "settle", "newer", methods=(OURS, UNTRAINED)) == "new"  # late has one of them
+        with pytest.raises(SystemExit, match="no trials of the code old on report"):
+            command.code_of_half(records, "report", "old", strict=True)
+        with pytest.raises(SystemExit, match="They have: none"):
+            command.code_of_half([], "settle", "new")

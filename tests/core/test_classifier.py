@@ -80,7 +80,7 @@ def test_more_noise_wants_a_larger_ridge():
 
 def test_probabilities_by_hand():
     classifier = Classifier(torch.tensor([[2.0, 0.0]]), torch.tensor([0.0, 1.0]), 0.1, sharpness=3.0)
-    p = classifier.probabilities(classifier.scores(torch.tensor([[0.5], [0.0]])))
+    p = classifier.log_probabilities(torch.tensor([[0.5], [0.0]])).exp()
     assert p[0].tolist() == pytest.approx([0.5, 0.5])
     assert p[1].tolist() == pytest.approx([1 / (1 + math.exp(3)), 1 / (1 + math.exp(-3))])
 
@@ -91,7 +91,7 @@ def test_probabilities_sum_to_one_and_rank_as_the_scores(sharpness):
     fitted = fit_classifier(decompose(X), y, n_classes=4)
     classifier = Classifier(fitted.W, fitted.b, fitted.lam, sharpness)
     far = torch.cat([X, 100 * gaussian(20, 5, seed=3)])
-    p = classifier.probabilities(classifier.scores(far))
+    p = classifier.log_probabilities(far).exp()
     assert bool(((p >= 0) & (p <= 1)).all())
     torch.testing.assert_close(p.sum(1), torch.ones(80, dtype=torch.float64))
     assert torch.equal(p.argmax(1), classifier.scores(far).argmax(1))

@@ -98,15 +98,15 @@ def test_the_matrix_says_how_clear_the_classes_are():
 
 
 @pytest.mark.parametrize(
-    ("chosen", "said"), [(None, None), ("groups", None), ("classifier", "a classifier of"), ("nearest", "the nearest")]
+    ("option", "told"), [(None, False), ("ridge of the classifier", False), ("classifier", True)]
 )
-def test_classes_that_are_no_groups_are_told_beside_the_matrix(chosen, said):
+def test_classes_that_are_no_groups_are_told_beside_the_matrix(option, told):
     findings = make_findings()
-    if chosen is not None:
-        findings.history["choices"].append({"option": "labels_by", "value": chosen, "why": "as asked"})
+    if option is not None:
+        findings.history["choices"].append({"option": option, "value": "trees of inputs 0.40", "why": "labels"})
     html = render_report(findings)
-    assert ("not taken from these groups" in html) == (said is not None)
-    assert said is None or f"has its class from {said}" in html
+    assert ("not taken from these groups" in html) == told
+    assert ("has its class from classifiers of the labels given" in html) == told
 
 
 def test_points_without_features_before_training_are_drawn_as_they_are():

@@ -8,6 +8,7 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score, confusion_m
 
 from xsdc.data import Dataset
 from xsdc.errors import InvalidInputError
+from xsdc.fitting.ensemble import LeftOut
 from xsdc.runs.given import Given, draw_evenly, hide_labels
 from xsdc.runs.metrics import describe_found, match_truth, measure
 
@@ -67,11 +68,11 @@ def test_more_true_classes_than_clusters():
     assert said["balanced_accuracy"] == pytest.approx(2 / 3)
 
 
-def test_without_truth_hidden_labels_are_measured_and_said_to_be():
-    checked = SimpleNamespace(points=np.array([2, 0]), probabilities=np.array([[0.7, 0.3], [0.6, 0.4]]), how="hidden")
+def test_without_truth_left_out_labels_are_measured_and_said_to_be():
+    checked = LeftOut(np.array([2, 0]), np.array([[0.7, 0.3], [0.6, 0.4]]))
     said = measure(model(["a", "b"], checked=checked), given(["b", None, "a"]), np.array([1, 1, 0]), np.ones(3))
     assert said["accuracy"] == 0.5
-    assert said["on"] == "2 given labels, hidden"
+    assert said["on"] == "2 given labels, each left out of the classifiers that tell it"
     assert said["note"]
     assert measure(model(["a", "b"]), given(["b", None, "a"]), np.array([1, 1, 0]), np.ones(3)) is None
 
