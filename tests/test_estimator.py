@@ -332,7 +332,7 @@ class TestPrediction:
         np.testing.assert_allclose(p.sum(1), 1)
         assert (model.classes_[p.argmax(1)] == model.predict(X)).all()
 
-    def test_probabilities_are_calibrated_by_held_out_labels(self):
+    def test_probabilities_are_calibrated_by_left_out_labels(self):
         X, y = groups(600, 3, spread=0.4)  # groups that overlap
         given = np.where(np.arange(600) < 300, y, -1)
         model = XSDC(random_state=0).fit(X[:500], given[:500])
@@ -340,7 +340,15 @@ class TestPrediction:
         accuracy = (p.argmax(1) == y[500:]).mean()
         assert accuracy < 0.95  # else there would be nothing to calibrate
         assert abs(p.max(1).mean() - accuracy) < 0.1
-        assert "hidden a fifth at a time" in _choice(model, "sharpness of probabilities")["why"]
+        assert "300 left-out labels" in _choice(model, "classifier")["why"]
+
+    def test_probabilities_of_groups_are_calibrated_by_points_left_out(self):
+        X, y = groups(600, 3, spread=0.4)
+        model = XSDC(3, random_state=0).fit(X)
+        p = model.predict_proba(X)
+        agreement = (model.classes_[p.argmax(1)] == model.labels_).mean()
+        assert abs(p.max(1).mean() - agreement) < 0.1  # sure of the groups, whatever the classes are
+        assert "each point left out" in _choice(model, "sharpness of probabilities")["why"]
 
     def test_transform_gives_features(self):
         X, y = groups()
@@ -572,11 +580,11 @@ class TestEdges:
         model.fit(X[order], y[order])
         assert min(map(min, seen)) > 10
 
-    def test_held_out_labels_for_calibration_are_bounded(self, monkeypatch):
-        monkeypatch.setattr("xsdc.fitting.hidden.MOST_POINTS", 60)
+    def test_labels_that_classifiers_are_fitted_to_are_bounded(self, monkeypatch):
+        monkeypatch.setattr("xsdc.fitting.labels.MOST_LABELED", 60)
         X, y = groups(300)
         model = XSDC(max_iter=1, validation=0.5, random_state=0).fit(X, y)
-        assert len(model.checked_.points) == 60
+        assert np.bincount(y[model.checked_.points]).tolist() == [20, 20, 20]
 
 
 class TestOptions:
@@ -595,7 +603,7 @@ class TestOptions:
 
     def test_ridge_is_used_throughout(self):
         X, y = groups()
-        model = XSDC(ridge=0.25, max_iter=2, random_state=0).fit(X, few(y))
+        model = XSDC(3, ridge=0.25, max_iter=2, random_state=0).fit(X, np.where(y == 0, few(y), -1))
         assert {step["ridge"] for step in model.history_["steps"]} == {0.25}
         assert model._classifier.lam == 0.25
 
@@ -678,7 +686,7 @@ class TestOptions:
         X, y = groups(600)
         model = XSDC(max_iter=2, random_state=0).fit(X, y)
         assert _choice(model, "validation")["value"] == 0.2
-        assert "held out of training" in _choice(model, "sharpness of probabilities")["why"]
+        assert len(model.checked_.points) == 600  # held out of training, not of the classifiers
 
     def test_callbacks_and_interruption(self):
         class Stop(Callback):
@@ -891,7 +899,6 @@ class TestChecked:
         assert sorted(checked.points) == np.flatnonzero(labels >= 0).tolist()
         np.testing.assert_allclose(checked.probabilities.sum(1), 1)
         assert (checked.probabilities.argmax(1) == y[checked.points]).mean() > 0.9
-        assert "a fifth at a time" in checked.how
 
     def test_a_wrong_label_is_not_believed_where_it_is_hidden(self):
         X, y = groups(120)
@@ -900,12 +907,6 @@ class TestChecked:
         checked = XSDC(random_state=0, max_iter=0).fit(X, wrong).checked_
         (place,) = np.flatnonzero(checked.points == 0)
         assert checked.probabilities[place].argmax() == y[0]
-
-    def test_held_out_labels_are_the_ones_checked(self):
-        X, y = groups(300)
-        checked = XSDC(random_state=0, max_iter=2, validation=0.2).fit(X, y).checked_
-        assert len(checked.points) == 60
-        assert checked.how == "held out of training"
 
     def test_tables_of_words_and_names_of_files_are_told_where_to_go(self):
         table = pd.DataFrame(
@@ -932,9 +933,17 @@ class TestChecked:
 
     def test_too_few_labels_to_check(self):
         X, y = groups(60)
-        labels = few(y, 6)
-        assert XSDC(random_state=0, max_iter=0).fit(X, labels).checked_ is None
+        assert XSDC(random_state=0, max_iter=0).fit(X, few(y, 1)).checked_ is None
+        assert XSDC(3, random_state=0, max_iter=0).fit(X, np.where(y == 0, few(y, 6), -1)).checked_ is None
         assert XSDC(3, random_state=0, max_iter=0).fit(X).checked_ is None
+
+    def test_a_class_with_a_single_label_is_not_checked(self):
+        X, y = groups(60)
+        labels = np.where(y == 0, few(y, 1), few(y, 2))
+        assert (
+            sorted(XSDC(random_state=0, max_iter=0).fit(X, labels).checked_.points)
+            == np.flatnonzero(labels > 0).tolist()
+        )
 
 
 class TestEquivalence:

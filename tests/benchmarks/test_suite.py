@@ -439,7 +439,7 @@ class TestCommand:
         assert command.code_of_half(records, "settle", "old") == "old"
         assert command.code_of_half(records, "settle", "unheard") == "late"
         assert command.code_of_half(records, "report", "unheard") == "newer"
-        assert command.code_of_half(records, "settle", "newer", methods=(OURS, UNTRAINED)) == "new"  # late has one of them
+        assert command.code_of_half(records, "settle", "newer", methods=(OURS, UNTRAINED)) == "new"
         with pytest.raises(SystemExit, match="no trials of the code old on report"):
             command.code_of_half(records, "report", "old", strict=True)
         with pytest.raises(SystemExit, match="They have: none"):

@@ -97,9 +97,7 @@ def test_the_matrix_says_how_clear_the_classes_are():
     assert sum(span["size"] for span in matrix["spans"]) == pytest.approx(1)
 
 
-@pytest.mark.parametrize(
-    ("option", "told"), [(None, False), ("ridge of the classifier", False), ("classifier", True)]
-)
+@pytest.mark.parametrize(("option", "told"), [(None, False), ("ridge of the classifier", False), ("classifier", True)])
 def test_classes_that_are_no_groups_are_told_beside_the_matrix(option, told):
     findings = make_findings()
     if option is not None:

@@ -98,7 +98,7 @@ def label_by_labels(
     classifier = LabelClassifier(representations, ensemble)
     codes = assign(classifier.log_probabilities(data, Phi), constraints, sizes=sizes)
     told = points[left_out.points]
-    given = knowledge.codes[told] >= 0  # classes may also follow from links, of points that have no label to compare with
+    given = knowledge.codes[told] >= 0  # the class of a point may also follow from links; it then has no label
     if not given.any():
         return codes, classifier, None
     return codes, classifier, LeftOut(told[given], left_out.probabilities[given])

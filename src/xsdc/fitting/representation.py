@@ -32,7 +32,7 @@ class Representation:
     components: Tensor
 
     def __call__(self, data: Tensor | Rows, rows: Tensor | None = None) -> Tensor:
-        """Represent prepared inputs, shape (n, d), or those at some positions; no more than a block is read at a time."""
+        """Represent prepared inputs, shape (n, d), or those at some positions, reading a block at a time."""
         n = len(data if rows is None else rows)
         parts = []
         for start in range(0, max(n, 1), BLOCK):
