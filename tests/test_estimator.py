@@ -343,7 +343,7 @@ class TestPrediction:
         assert "300 left-out labels" in _choice(model, "classifier")["why"]
 
     def test_probabilities_of_groups_are_calibrated_by_points_left_out(self):
-        X, y = groups(600, 3, spread=0.4)
+        X, _ = groups(600, 3, spread=0.4)
         model = XSDC(3, random_state=0).fit(X)
         p = model.predict_proba(X)
         agreement = (model.classes_[p.argmax(1)] == model.labels_).mean()
