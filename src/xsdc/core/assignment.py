@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linprog
-from scipy.sparse import csr_matrix, identity, kron, vstack
+from scipy.sparse import csr_matrix
 
 from xsdc.core.constraints import Constraints
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 SWEEPS = 20
-MOST_GROUPS = 5000  # whose classes are found by one linear programme; it takes seconds
-MOST_SECONDS = 2.0  # for solutions that split no group
+PRICE_SWEEPS, FEW_SWEEPS = 200, 5  # over the prices of classes, from the beginning and from prices that are near
+MOST_PRICED = 5000  # groups by which prices are first found
 
 
-def assign(scores: Floats, constraints: Constraints, *, sizes: tuple[Floats, Floats] | None = None) -> Ints:
+def assign(
+    scores: Floats,
+    constraints: Constraints,
+    *,
+    sizes: tuple[Floats, Floats] | None = None,
+    prices: Floats | None = None,
+) -> Ints:
     """Give each point the class it scores highest in, among those that what is known allows.
 
     Points known to be together share their scores. Labels, must-links and allowed classes are always met, then
@@ -31,6 +36,9 @@ def assign(scores: Floats, constraints: Constraints, *, sizes: tuple[Floats, Flo
         What is known of the n points.
     sizes : pair of arrays, each of shape (k,), optional
         Least and largest number of points of each class.
+    prices : array, shape (k,), optional
+        Where the search for prices of the classes starts, for scores like those of an earlier call. It is then short,
+        and what it finds is left in this array.
 
     Returns
     -------
@@ -47,7 +55,7 @@ def assign(scores: Floats, constraints: Constraints, *, sizes: tuple[Floats, Flo
     total = np.where(np.isfinite(total).any(1, keepdims=True) | ~allowed, total, 0.0)
     choice: Ints = total.argmax(1)
     if sizes is not None:
-        choice = _within_sizes(total, choice, weight, *sizes)
+        choice = _within_sizes(total, weight, *sizes, prices=prices)
     if constraints.apart.nnz:
         choice = _separated(total, choice, weight, constraints.apart)
         if sizes is not None:
@@ -70,66 +78,58 @@ def violated_links(codes: Ints, constraints: Constraints) -> int:
     return int((of_group[pairs.row] == of_group[pairs.col]).sum() // 2)
 
 
-def _within_sizes(total: Floats, choice: Ints, weight: Ints, lo: Floats, hi: Floats) -> Ints:
+def _within_sizes(total: Floats, weight: Ints, lo: Floats, hi: Floats, *, prices: Floats | None) -> Ints:
     """Choose the classes of highest total score whose sizes are within bounds: a transport problem.
 
-    Its linear programme has a whole solution where all groups are single points. Where it splits a larger one, whole
-    solutions are searched for a while; if none is found, a group goes to the class with its larger part.
+    Its dual has a price for each class, per point, and every group takes the class with the best score after the price.
+    Groups of several points may leave a bound unmet; then those that lose least are moved.
     """
-    k = total.shape[1]
-    counts = np.bincount(choice, weight, minlength=k)
-    if (counts >= lo).all() and (counts <= hi).all():
-        return choice
-    if len(total) > MOST_GROUPS:
-        return _repaired(total, _priced(total, weight, lo, hi), weight, lo, hi)
-    solution = _transport(total, weight, lo, hi)
-    if solution is None:
-        return choice
-    counts = np.bincount(solution[0], weight, minlength=k)
-    if (counts >= lo).all() and (counts <= hi).all():
-        return solution[0]
-    whole = _transport(total, weight, lo, hi, whole=True)
-    return _repaired(total, solution[0], weight, lo, hi) if whole is None else whole[0]
+    sweeps = PRICE_SWEEPS if prices is None else FEW_SWEEPS
+    prices = np.zeros(total.shape[1]) if prices is None else prices
+    step = len(total) // MOST_PRICED
+    if sweeps == PRICE_SWEEPS and step > 1:  # prices of a sample are near those of all
+        share = weight[::step].sum() / weight.sum()
+        _ascend(total[::step], weight[::step], lo * share, hi * share, prices, sweeps)
+        sweeps = FEW_SWEEPS
+    _ascend(total, weight, lo, hi, prices, sweeps)
+    return _repaired(total, (total - weight[:, None] * prices).argmax(1), weight, lo, hi)
 
 
-def _transport(
-    total: Floats, weight: Ints, lo: Floats, hi: Floats, *, whole: bool = False
-) -> tuple[Ints, Floats] | None:
-    """Solve the linear programme: classes, and what each class costs at its bounds; None where nothing meets them.
+def _ascend(total: Floats, weight: Ints, lo: Floats, hi: Floats, prices: Floats, sweeps: int) -> None:
+    """Ascend the dual, one price after the other, in place.
 
-    With ``whole`` no group is split, and what is found in a limited time is taken, within a hundredth of the best.
+    A price is zero where the class then is within its bounds, otherwise the one nearest to zero that brings it there.
     """
-    groups, k = total.shape
-    possible = np.isfinite(total)
-    sums = kron(weight[None, :].astype(np.float64), identity(k))
-    result = linprog(
-        -np.where(possible, total, 0.0).ravel(),
-        A_ub=vstack([sums, -sums], format="csr"),
-        b_ub=np.concatenate([hi, -lo]),
-        A_eq=kron(identity(groups), np.ones((1, k)), format="csr"),
-        b_eq=np.ones(groups),
-        bounds=np.stack([np.zeros(groups * k), possible.ravel().astype(np.float64)], 1),
-        method="highs",
-        integrality=1 if whole else 0,
-        options={"time_limit": MOST_SECONDS, "mip_rel_gap": 0.01} if whole else {},
-    )
-    if result.x is None:  # nothing that was found meets the bounds
-        return None
-    best: Ints = result.x.reshape(groups, k).argmax(1)
-    if whole:
-        return best, np.zeros(k)
-    marginals = result.ineqlin.marginals  # zero or less: what the best total would gain by a wider bound
-    return best, marginals[k:] - marginals[:k]
+    for _ in range(sweeps):
+        before = prices.copy()
+        counts = np.bincount((total - weight[:, None] * prices).argmax(1), weight, minlength=len(prices))
+        for c in np.flatnonzero((counts < lo) | (counts > hi) | (prices != 0)):
+            prices[c] = _price(total, weight, prices, int(c), lo[c], hi[c])
+        if (prices == before).all():
+            break
 
 
-def _priced(total: Floats, weight: Ints, lo: Floats, hi: Floats) -> Ints:
-    """Nearly meet sizes for many groups: prices of the classes are found by some of them, and all choose by those."""
-    some = np.linspace(0, len(total) - 1, MOST_GROUPS).round().astype(np.int64)
-    share = weight[some].sum() / weight.sum()
-    solution = _transport(total[some], weight[some], np.floor(lo * share), np.ceil(hi * share))
-    prices = np.zeros(total.shape[1]) if solution is None else solution[1]
-    choice: Ints = (total - weight[:, None] * prices).argmax(1)
-    return choice
+def _price(total: Floats, weight: Ints, prices: Floats, c: int, lo: float, hi: float) -> float:
+    """Price of a class nearest to zero at which its size is within bounds, the other prices being as they are."""
+    rest = total - weight[:, None] * prices
+    rest[:, c] = -np.inf
+    with np.errstate(invalid="ignore"):
+        margin = (total[:, c] - rest.max(1)) / weight  # the price at which a group leaves the class
+    margin = np.where(np.isnan(margin), -np.inf, margin)
+    size = weight[margin > 0].sum()
+    if lo <= size <= hi:
+        return 0.0
+    order = np.argsort(-margin, kind="stable")
+    taken = np.cumsum(weight[order])
+    # The class takes the groups before this place: as many as fit, or as few as suffice.
+    place = int(np.searchsorted(taken, hi, side="right") if size > hi else np.searchsorted(taken, lo) + 1)
+    ends = np.concatenate([[np.inf], margin[order], [-np.inf]])
+    inside, outside = ends[min(place, len(weight))], ends[min(place, len(weight)) + 1]
+    if np.isfinite(inside) and np.isfinite(outside):
+        return float((inside + outside) / 2)
+    if np.isfinite(inside):
+        return float(inside - 1)
+    return float(outside + 1) if np.isfinite(outside) else 0.0
 
 
 def _repaired(

@@ -31,7 +31,7 @@ class Propagation:
     """
 
     def __init__(self, W: csr_matrix, *, leak: float = LEAK) -> None:
-        degrees = np.asarray(W.sum(axis=1)).ravel()
+        degrees = np.asarray(abs(W).sum(axis=1)).ravel()
         self.degrees = np.where(degrees > 0, degrees, 1.0)
         scale = diags(self.degrees**-0.5)
         self._N = (scale @ W @ scale).tocsr()
