@@ -27,10 +27,9 @@ from torch import Tensor
 from benchmarks.criterion_fits import SEEDS, Array, Data, Ints, K, configurations, make_fits
 from benchmarks.measure import markdown_table, write_between_markers, write_json
 from xsdc.core.agreement import agreement
-from xsdc.core.judging import Judge, indicators, merit
+from xsdc.core.judging import Judge, indicators, make_judge, merit
 from xsdc.core.objective import decompose
 from xsdc.fitting import Choices, choose_network, read_knowledge
-from xsdc.fitting.everyone import make_judge
 from xsdc.fitting.features import normalised
 from xsdc.networks import build_network
 

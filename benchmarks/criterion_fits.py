@@ -18,9 +18,9 @@ from sklearn.datasets import load_digits
 
 from xsdc import XSDC
 from xsdc.core.agreement import agreement
+from xsdc.core.judging import make_judge
 from xsdc.core.objective import decompose
 from xsdc.errors import InvalidInputError
-from xsdc.fitting.everyone import make_judge
 
 Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -27,7 +27,6 @@ from torch.utils.data import IterableDataset
 
 from xsdc import validation as checks
 from xsdc.core.agreement import share_right
-from xsdc.core.classifier import Classifier
 from xsdc.errors import InvalidInputError
 from xsdc.fitting import (
     Choices,
@@ -40,7 +39,8 @@ from xsdc.fitting import (
     read_settings,
     scaled_features,
 )
-from xsdc.fitting.labels import LabelClassifier
+from xsdc.fitting.ensemble import LeftOut
+from xsdc.fitting.labels import LabelClassifier, Outcome
 from xsdc.fitting.settings import ClusterSize
 from xsdc.fitting.sources import ArraySource, Source, as_source, first_look, prepare, read_blocks, stream_blocks
 from xsdc.fitting.stream import KEPT, Course, Kept, keep_some, read_chunk, trained_on, why_anew
@@ -100,10 +100,6 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         zeta, the weight of the squared norm of free filters.
     entropy : float or "median"
         nu, how soft M is; "median" is the paper's median of all |A_ij|.
-    n_landmarks : int or "auto"
-        Where some class has no label: points that are labeled at the end by the matrix of all their pairs; the others
-        take the classes of those among which they lie. "auto" is 3,000. As many as there are points labels all of them
-        by the whole matrix, which is never formed: 10,000 points take seconds, 50,000 minutes.
     augmentation : "images", callable or None
         Changes each input of a step: the paper's for images, or a function of a batch (n, ...) and a
         torch.Generator.
@@ -146,8 +142,8 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
     network_ : Network
         The trained representation.
     eigenvalues_ : array
-        Leading eigenvalues of the normalised M, 1 for each group that is cut off from the others; none where every
-        class has labels, which then tell the classes.
+        Leading eigenvalues of the smoother by which groups were found, near 1 for each group that is well apart from
+        the others; none where every class has labels, which then tell the classes.
     n_violated_links_ : int
         Cannot-links that the labels found do not meet.
     checked_ : LeftOut or None
@@ -198,7 +194,6 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         ridge: float | Auto = "auto",
         filter_penalty: float = 0.0,
         entropy: float | Literal["median"] = "median",
-        n_landmarks: int | Auto = "auto",
         augmentation: str | Callable[[Tensor, torch.Generator], Tensor] | None = None,
         copies: int = 1,
         validation: float | tuple[Any, Any] | Auto | None = "auto",
@@ -226,7 +221,6 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         self.ridge = ridge
         self.filter_penalty = filter_penalty
         self.entropy = entropy
-        self.n_landmarks = n_landmarks
         self.augmentation = augmentation
         self.copies = copies
         self.validation = validation
@@ -316,7 +310,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         facts = {"must_link": must_link, "cannot_link": cannot_link, "allowed_labels": allowed_labels}
         labels = X.labels if y is None and isinstance(X, Source) else y
         kept = keep_some(X, labels, facts, rng=check_random_state(self._seed))
-        self._stream, self._streamed = Course(kept, len(X), fitted.outcome.way), False
+        self._stream, self._streamed = Course(kept, len(X)), False
         return self
 
     def _make_network(
@@ -405,15 +399,13 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             also_named=kept.names,
         )
         generator = torch.Generator().manual_seed(int(rng.randint(2**31)))
-        called = None if before is None else self._named_by(read_blocks(kept.X))
-        way = None
+        named = None if before is None else self._named_by(read_blocks(kept.X))
         if before is None or anew:
             choices.note("network made anew", True, str(why))
             network, made_at = self._make_network(kept.X, knowledge, settings, choices, generator), kept.seen
         else:
             network, made_at = copy.deepcopy(self.network_), before.made_at
             settings = trained_on(settings)
-            way = before.way if len(knowledge.names) == self.n_clusters_ else None
         fitted = fit_model(
             network,
             network.prepare(kept.X, channels=self.channels),
@@ -421,18 +413,16 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             settings,
             choices=choices,
             validation=self._validation_set(network, knowledge),
-            way=way,
+            named=named,
             rng=rng,
             generator=generator,
         )
-        if called is not None:
-            fitted = fitted.named_like(fitted.outcome.knowledge.names, called)
         seed, steps = self._seed, getattr(self, "n_iter_", 0)
         self._take(fitted, choices, rng)
         self._seed, self.n_iter_ = seed, steps + len(fitted.steps)
         del self._fitted  # its positions are those of the points kept, which the user does not know
-        self.checked_ = None  # the same
-        return Course(kept, made_at, fitted.outcome.way or (None if before is None else before.way))
+        self.checked_: LeftOut | None = None  # the same
+        return Course(kept, made_at)
 
     def fit_predict(self, X: Any, y: Any = None, **facts: Any) -> Array:
         """Fit, and return the class of each point; takes what `fit` takes."""
@@ -498,7 +488,6 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         outcome = fitted.relabeled(number, choices=choices, rng=check_random_state(self._seed))
         self.history_ = {**self.history_, "choices": self.history_["choices"] + choices.made}
         self._fitted = replace(fitted, outcome=outcome)
-        self._stream = replace(self._stream, way=outcome.way)
         self._take_outcome(outcome)
         return self
 
@@ -545,8 +534,6 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         model._lost = tuple(name for name in file.lost if name not in ("callbacks", "network"))
         model.network_ = file.network.to(torch.device(model.device))
         model._classifier = file.classifier
-        if isinstance(model._classifier, Classifier):
-            model._classifier = model._classifier.to(model.network_.device)
         return model
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -649,10 +636,8 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
 
     def _log_probabilities(self, rows: Any) -> Array:
         """Logarithms of the probability of each class, of rows that were checked."""
-        Phi = self._embed(rows)
-        if isinstance(self._classifier, LabelClassifier):
-            return self._classifier.log_probabilities(self.network_.prepare(rows, channels=self.channels), Phi)
-        return np.asarray(self._classifier.log_probabilities(Phi).cpu())
+        data = self.network_.prepare(rows, channels=self.channels)
+        return self._classifier.log_probabilities(data, scaled_features(self.network_, data, self._norm))
 
     def _named_by(self, blocks: Iterable[Any]) -> Array:
         """Classes by the classifier."""
@@ -691,15 +676,15 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         }
         self._take_outcome(fitted.outcome)
 
-    def _take_outcome(self, outcome: Any) -> None:
+    def _take_outcome(self, outcome: Outcome) -> None:
         knowledge = outcome.knowledge
         self.classes_, self.n_clusters_ = knowledge.names, len(knowledge.names)
         self._named = knowledge.n_named > 0
         self.labels_ = knowledge.names[outcome.codes]
-        self.eigenvalues_ = outcome.eigenvalues.cpu().numpy()
+        self.eigenvalues_ = outcome.eigenvalues
         self.n_violated_links_ = outcome.violated
         self.checked_ = outcome.left_out
-        self._classifier: Classifier | LabelClassifier = outcome.classifier
+        self._classifier: LabelClassifier = outcome.classifier
 
 
 def copy_module(spec: NetworkSpec) -> NetworkSpec:

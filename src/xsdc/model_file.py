@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from xsdc.core.classifier import Classifier
 from xsdc.errors import InvalidInputError
 from xsdc.fitting.labels import LabelClassifier
 from xsdc.fitting.storage import read_classifier, write_classifier
@@ -38,7 +37,7 @@ class ModelFile:
         Options that a file cannot hold, and that fall back to their defaults.
     network : Network
         The trained network.
-    classifier : Classifier or LabelClassifier
+    classifier : LabelClassifier
         Of groups, or of labels.
     arrays : mapping from name to array
         Labels, names and the like; objects are written as strings.
@@ -48,7 +47,7 @@ class ModelFile:
 
     params: Mapping[str, Any]
     network: Network
-    classifier: Classifier | LabelClassifier
+    classifier: LabelClassifier
     arrays: Mapping[str, npt.NDArray[Any]]
     facts: Mapping[str, Any]
     lost: tuple[str, ...] = ()

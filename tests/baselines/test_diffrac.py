@@ -54,13 +54,6 @@ class TestGroupings:
         X, _ = groups(120, 4, spread=6.0)
         assert DIFFRAC(cluster_size=(0.1, 0.4), random_state=0).fit(X).n_clusters_ == 4
 
-    def test_many_points_are_labeled_by_landmarks(self, monkeypatch):
-        X, y = groups(400)
-        monkeypatch.setattr("xsdc.fitting.landmarks.choose_landmarks.__kwdefaults__", {"most": 100})
-        model = DIFFRAC(random_state=0).fit(X, few(y), must_link=[(50, 53)])
-        assert (model.labels_ == y).mean() > 0.95
-        assert model.labels_[50] == model.labels_[53]
-
 
 class TestClassifier:
     def test_agrees_with_scikit_learns_ridge(self):
@@ -125,7 +118,7 @@ class TestSizes:
     def test_uneven_groups_are_found(self):
         X, y = groups(600, spread=6.0)
         keep = np.concatenate([np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:60], np.flatnonzero(y == 2)[:20]])
-        assert DIFFRAC(3, random_state=0).fit(X[keep]).score(X[keep], y[keep]) > 0.95
+        assert DIFFRAC(3, cluster_size=(0.02, 0.8), random_state=0).fit(X[keep]).score(X[keep], y[keep]) > 0.95
 
     @pytest.mark.parametrize(
         ("cluster_size", "error", "message"),
@@ -148,8 +141,6 @@ class TestSizes:
     [
         ({"ridge": 0}, "ridge.* above zero"),
         ({"ridge": "big"}, "ridge"),
-        ({"entropy": "mean"}, "entropy"),
-        ({"entropy": -1}, "entropy"),
     ],
 )
 def test_bad_options(options, message):

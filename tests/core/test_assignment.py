@@ -113,7 +113,7 @@ def test_sizes_count_points_and_not_groups():
 def test_labels_come_before_sizes_that_cannot_be_met():
     scores = np.array([[0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
     known = close(4, labels=[0, 0, 0, -1], n_classes=2)
-    assert assign(scores, known, sizes=(np.array([0.0, 2.0]), np.array([2.0, 4.0]))).tolist() == [0, 0, 0, 0]
+    assert assign(scores, known, sizes=(np.array([0.0, 2.0]), np.array([2.0, 4.0]))).tolist() == [0, 0, 0, 1]
 
 
 def test_a_class_of_minus_infinity_is_taken_only_where_nothing_else_is_allowed():
@@ -291,11 +291,11 @@ def test_points_outside_sizes_are_counted():
 
 
 class TestManyGroups:
-    """Sizes for more groups than one linear programme is given."""
+    """Sizes for more groups than prices are first found by."""
 
     @pytest.fixture(autouse=True)
     def _few(self, monkeypatch):
-        monkeypatch.setattr(assignment, "MOST_GROUPS", 60)
+        monkeypatch.setattr(assignment, "MOST_PRICED", 60)
 
     @pytest.mark.parametrize("seed", range(5))
     @pytest.mark.parametrize("bounds", [(0.25, 0.25), (0.1, 0.3), (0.2, 0.5)])
@@ -308,7 +308,7 @@ class TestManyGroups:
         counts = np.bincount(found, minlength=k)
         assert (counts >= sizes[0]).all()
         assert (counts <= sizes[1]).all()
-        monkeypatch.setattr(assignment, "MOST_GROUPS", 10_000)
+        monkeypatch.setattr(assignment, "MOST_PRICED", 10_000)
         best = assign(scores, close(n, n_classes=k), sizes=sizes)
         free = scores.max(1).sum()
         lost, least = (free - scores[np.arange(n), each].sum() for each in (found, best))

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
@@ -11,10 +10,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import mutual_info_score
 
 from tests.problems import blobs, gaussian
-from xsdc.core.agreement import agreement
 from xsdc.core.judging import Judge, indicators, mean_margin, merit
 from xsdc.core.objective import decompose, ridge_classifier
-from xsdc.core.refinement import LEAST_GAIN, _best_merge, split_and_merge
 
 SEEDS = st.integers(0, 10**6)
 
@@ -137,86 +134,3 @@ def test_the_merit_of_chance_is_near_zero():
     judge, _ = judge_of(X, dimension=8)
     codes = np.random.default_rng(0).integers(3, size=400)
     assert judge.merit(codes) < 0.05
-
-
-@pytest.mark.parametrize("k", [3, 5])
-def test_a_lumped_and_a_cut_group_are_repaired(k):
-    X, y = blobs(30 * k, k)
-    y = y.numpy()
-    judge, A = judge_of(X, dimension=4)
-    wrong = lumped_and_cut(X, y)
-    before = wrong.copy()
-    found = split_and_merge(wrong, judge, A, rng=np.random.RandomState(0))
-    assert agreement(wrong, y).accuracy < 0.8
-    assert agreement(found, y).accuracy == 1.0
-    assert sorted(set(found.tolist())) == list(range(k))
-    assert np.array_equal(wrong, before)
-
-
-def test_two_repairs_one_after_the_other():
-    X, y = blobs(180, 6, D=8)
-    y = y.numpy()
-    judge, A = judge_of(X, dimension=7)
-    wrong = np.select([y == 1, y == 4], [0, 3], y)
-    for cut, new in ((2, 1), (5, 4)):
-        wrong[np.flatnonzero(y == cut)[::2]] = new
-    assert agreement(wrong, y).accuracy < 0.7
-    assert agreement(split_and_merge(wrong, judge, A, rng=np.random.RandomState(0)), y).accuracy == 1.0
-
-
-def test_a_true_grouping_is_left_alone():
-    X, y = blobs(120, 4)
-    judge, A = judge_of(X, dimension=4)
-    assert np.array_equal(split_and_merge(y.numpy(), judge, A, rng=np.random.RandomState(0)), y.numpy())
-
-
-@pytest.mark.parametrize("k", [1, 2])
-def test_one_or_two_groups_are_left_alone(k):
-    X, y = blobs(60, k)
-    judge, A = judge_of(X, dimension=3)
-    assert np.array_equal(split_and_merge(y.numpy(), judge, A, rng=np.random.RandomState(0)), y.numpy())
-
-
-@pytest.mark.parametrize("halved", [0, 2])
-@pytest.mark.parametrize("noise", [0.0, 10.0])
-def test_the_best_merger_is_that_of_trying_them_all(halved, noise):
-    X, y = blobs(80, 4)
-    judge, _ = judge_of(X + noise * gaussian(80, 5), dimension=5)
-    codes = y.numpy().copy()
-    codes[np.flatnonzero(codes == halved)[::2]] = 4
-    tried = []
-    for i, j in itertools.combinations(range(5), 2):
-        if (i, j) != (halved, 4):  # that would undo the split
-            together = np.where(codes == j, i, codes)
-            tried.append(judge.merit(np.unique(together, return_inverse=True)[1]))
-    value, found = _best_merge(codes, judge.scores(indicators(codes, 5)), halved)
-    assert value == pytest.approx(max(tried))
-    assert judge.merit(found) == pytest.approx(value)
-    assert set(found.tolist()) == set(range(4))
-
-
-def test_groups_too_small_to_split_are_left_alone():
-    X, y = blobs(21, 3)
-    judge, A = judge_of(X, dimension=3)
-    mixed = np.random.default_rng(0).permutation(y.numpy())
-    assert np.array_equal(split_and_merge(mixed, judge, A, rng=np.random.RandomState(0)), mixed)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_moving_groups_never_lowers_the_merit_nor_their_number(seed):
-    rng = np.random.default_rng(seed)
-    X = gaussian(90, 6, seed=seed)
-    X[:, 0] += 3 * torch.from_numpy(rng.integers(3, size=90))
-    judge, A = judge_of(X, dimension=6)
-    codes = rng.integers(4, size=90)
-    found = split_and_merge(codes, judge, A, rng=np.random.RandomState(0))
-    assert judge.merit(found) >= judge.merit(codes) + LEAST_GAIN  # chance leaves room; the judge is asked anew
-    assert set(found.tolist()) == set(range(4))
-
-
-def test_same_seed_same_groups():
-    X = gaussian(90, 6)
-    judge, A = judge_of(X, dimension=6)
-    codes = np.random.default_rng(0).integers(4, size=90)
-    one, two = (split_and_merge(codes, judge, A, rng=np.random.RandomState(3)) for _ in range(2))
-    assert np.array_equal(one, two)

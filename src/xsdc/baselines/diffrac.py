@@ -16,12 +16,13 @@ from xsdc import validation as checks
 from xsdc.baselines.manners import Baseline
 from xsdc.core.assignment import violated_links
 from xsdc.core.classifier import fit_classifier
+from xsdc.core.grouping import RidgeSmoother, find_groups
 from xsdc.core.objective import decompose, one_hot
 from xsdc.errors import InvalidInputError
 from xsdc.fitting import Choices, Knowledge, read_knowledge
 from xsdc.fitting.automatic import choose_sizes
-from xsdc.fitting.everyone import Bounds, LabelEveryone
-from xsdc.fitting.landmarks import choose_landmarks
+from xsdc.fitting.bounds import Bounds
+from xsdc.fitting.number import with_number
 from xsdc.fitting.settings import ClusterSize, read_sizes
 
 Floats = npt.NDArray[np.float64]
@@ -32,10 +33,8 @@ class DIFFRAC(Baseline):
     """Cluster or classify by the grouping that a ridge regression on the given features explains best.
 
     The discriminative clustering that the paper builds on (Bach and Harchaoui, 2007): over groupings Y whose sizes
-    are within bounds, minimise ``tr(Y Y^T A)``, the error of the best ridge regression from the features to Y. As in
-    the paper, ``M = Y Y^T`` is relaxed and balanced under what is known, then rounded by its leading eigenvectors;
-    nothing is learned about the features. It labels as `xsdc.XSDC` does at its end, so that the two differ
-    by the representation alone.
+    are within bounds, minimise ``tr(Y Y^T A)``, the error of the best ridge regression from the features to Y. It is
+    solved as `xsdc.XSDC` does at its end, without the graphs and without learning anything about the features.
 
     Parameters
     ----------
@@ -43,13 +42,10 @@ class DIFFRAC(Baseline):
         Number of classes, k. By default as many as the labels name. Without labels it may stay open: a number within
         the bounds of ``cluster_size`` is then suggested.
     ridge : float or "auto"
-        lambda, for features that are centred and have a norm of one on average. "auto" tries several for the cost and
-        keeps the grouping with the highest merit, and takes the value with the least left-out error for the classifier.
+        lambda, for features that are centred and have a norm of one on average. "auto" gives the cost an effective
+        dimension of five for each class, and takes the value with the least left-out error for the classifier.
     cluster_size : "auto", "equal", (min, max), one pair per class, or mapping from class to pair
-        Bounds on the share of points in a class, as for `xsdc.XSDC`. "auto" tries several and keeps the grouping with
-        the highest merit.
-    entropy : float or "median"
-        nu, how soft M is; "median" is the paper's median of all |A_ij|.
+        Bounds on the share of points in a class, as for `xsdc.XSDC`. "auto" is from 1/1.6 to 1.6 of the equal share.
     random_state : int, RandomState or None
         The one source of randomness.
 
@@ -72,10 +68,6 @@ class DIFFRAC(Baseline):
     n_features_in_, feature_names_in_
         As usual in scikit-learn.
 
-    Notes
-    -----
-    The matrix of all pairs is formed of 3,000 points at most; the others take a class by their place among those.
-
     Examples
     --------
     >>> import numpy as np
@@ -93,13 +85,11 @@ class DIFFRAC(Baseline):
         *,
         ridge: float | Literal["auto"] = "auto",
         cluster_size: ClusterSize = "auto",
-        entropy: float | Literal["median"] = "median",
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.ridge = ridge
         self.cluster_size = cluster_size
-        self.entropy = entropy
         self.random_state = random_state
 
     def fit(
@@ -128,10 +118,8 @@ class DIFFRAC(Baseline):
         -------
         self
         """
-        for name, word in (("ridge", "auto"), ("entropy", "median")):
-            value = getattr(self, name)
-            if not isinstance(value, str) or value != word:
-                checks.as_positive(value, name=f'{name}, where not "{word}",')
+        if self.ridge != "auto":
+            checks.as_positive(self.ridge, name='ridge, where not "auto",')
         X = self._read(X, reset=True)
         knowledge = read_knowledge(
             len(X),
@@ -146,24 +134,25 @@ class DIFFRAC(Baseline):
         mean, norm = _centre_and_norm(X)
         Phi = torch.from_numpy((X - mean) / norm)
         rng = check_random_state(self.random_state)
-        everyone = LabelEveryone(
-            Phi,
-            landmarks=choose_landmarks(knowledge, rng),
-            ridge=self.ridge,
-            entropy=self.entropy,
-            way=None,
-            bounds=bounds,
-            choices=choices,
-            rng=rng,
+        knowledge = with_number(
+            Phi, knowledge, ridge=self.ridge, entropy="median", bounds=bounds, choices=choices, rng=rng
         )
-        knowledge, labelling = everyone.label(knowledge)
+        codes = self._find(Phi, knowledge, bounds, rng)
         self.classes_, self.n_clusters_ = knowledge.names, len(knowledge.names)
         self._named = knowledge.n_named > 0
-        self.labels_ = knowledge.names[labelling.codes]
-        self._fit_classifier(Phi, labelling.codes, mean=mean, norm=norm, choices=choices)
+        self.labels_ = knowledge.names[codes]
+        self._fit_classifier(Phi, codes, mean=mean, norm=norm, choices=choices)
         self.choices_ = choices.made
-        self._count_violated(labelling.codes, knowledge)
+        self._count_violated(codes, knowledge)
         return self
+
+    def _find(self, Phi: Tensor, knowledge: Knowledge, bounds: Bounds, rng: np.random.RandomState) -> Ints:
+        k, constraints = len(knowledge.names), knowledge.constraints
+        if k == 1 or (constraints.classes >= 0).all():
+            return np.maximum(constraints.classes, 0)
+        S = RidgeSmoother(Phi, k, lam=self.ridge)
+        (sizes, *_) = bounds.counts(constraints, np.arange(knowledge.n), k)
+        return find_groups(S, constraints, k, sizes=sizes, rng=rng).codes
 
     def _codes(self, X: Floats) -> Ints:
         codes: Ints = (X @ self.coef_.T + self.intercept_).argmax(1)
@@ -173,7 +162,7 @@ class DIFFRAC(Baseline):
         given = read_sizes(self.cluster_size, knowledge.names.tolist(), knowledge.n_clusters)
         if given is not None:
             given.check(knowledge.constraints, n_classes=knowledge.n_clusters, names=knowledge.names)
-        return Bounds(choose_sizes(knowledge, given, choices)[1], given=given is not None)
+        return choose_sizes(knowledge, given, choices)[1]
 
     def _fit_classifier(self, Phi: Tensor, codes: Ints, *, mean: Floats, norm: float, choices: Choices) -> None:
         spectrum = decompose(Phi)

@@ -149,12 +149,6 @@ ESTIMATOR: dict[str, Any] = SIZES | {
     "entropy": parsed(
         or_word(number, "median"), "Entropic weight of balancing, nu.", panel=TRAINING, metavar="NUMBER|median"
     ),
-    "n_landmarks": parsed(
-        or_word(count, "auto"),
-        "Where some class has no label: points that are labeled by the matrix of all their pairs.",
-        panel=TRAINING,
-        metavar="COUNT|auto",
-    ),
     "augmentation": text("Changes to images in training: images.", panel=TRAINING),
     "copies": parsed(count, "Changed copies of an image in a step.", panel=TRAINING, metavar="COUNT"),
     "validation": parsed(

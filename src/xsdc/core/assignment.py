@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_matrix
+from scipy.optimize import Bounds as OptimizeBounds
+from scipy.optimize import LinearConstraint, milp
+from scipy.sparse import csr_matrix, identity, kron
 
 from xsdc.core.constraints import Constraints
 
@@ -13,6 +15,7 @@ Ints = npt.NDArray[np.int64]
 SWEEPS = 20
 PRICE_SWEEPS, FEW_SWEEPS = 200, 5  # over the prices of classes, from the beginning and from prices that are near
 MOST_PRICED = 5000  # groups by which prices are first found
+MOST_WHOLE, MOST_NODES = 500, 1000  # groups that are kept whole by branch and bound, and its steps
 
 
 def assign(
@@ -89,13 +92,51 @@ def _within_sizes(total: Floats, weight: Ints, lo: Floats, hi: Floats, *, prices
     step = len(total) // MOST_PRICED
     if sweeps == PRICE_SWEEPS and step > 1:  # prices of a sample are near those of all
         share = weight[::step].sum() / weight.sum()
-        _ascend(total[::step], weight[::step], lo * share, hi * share, prices, sweeps)
+        _ascend(total[::step], weight[::step], lo * share, hi * share, prices=prices, sweeps=sweeps)
         sweeps = FEW_SWEEPS
-    _ascend(total, weight, lo, hi, prices, sweeps)
-    return _repaired(total, (total - weight[:, None] * prices).argmax(1), weight, lo, hi)
+    _ascend(total, weight, lo, hi, prices=prices, sweeps=sweeps)
+    choice = _repaired(total, (total - weight[:, None] * prices).argmax(1), weight, lo, hi)
+    counts = np.bincount(choice, weight, minlength=total.shape[1])
+    if (counts < lo).any() or (counts > hi).any():
+        choice = _whole(total, choice, weight, lo, hi)
+    return choice
 
 
-def _ascend(total: Floats, weight: Ints, lo: Floats, hi: Floats, prices: Floats, sweeps: int) -> None:
+def _whole(total: Floats, choice: Ints, weight: Ints, lo: Floats, hi: Floats) -> Ints:
+    """Choose classes within bounds for groups of several points, by branch and bound; as they are where none is found.
+
+    Groups of one point follow the others, as far as these have left a choice of bounds. The search ends after a number
+    of steps, and not of seconds, so that its result does not depend on the load of the machine.
+    """
+    large = np.flatnonzero(weight > 1)
+    large = large[np.argsort(-weight[large], kind="stable")][:MOST_WHOLE]
+    singles = np.setdiff1d(np.arange(len(weight)), large)
+    k = total.shape[1]
+    rest = np.where(
+        np.isfinite(total[singles]), 1.0, 0.0
+    )  # a single point may be split over classes; it stands for all
+    values = np.concatenate([total[large], total[singles]])
+    weights = np.concatenate([weight[large], weight[singles]]).astype(np.float64)
+    possible = np.concatenate([np.isfinite(total[large]).astype(np.float64), rest])
+    sums = kron(weights[None, :], identity(k), format="csr")
+    result = milp(
+        -np.where(possible > 0, values, 0.0).ravel(),
+        integrality=np.repeat(np.arange(len(values)) < len(large), k).astype(int),
+        bounds=OptimizeBounds(0, possible.ravel()),
+        constraints=[
+            LinearConstraint(sums, lo, hi),
+            LinearConstraint(kron(identity(len(values)), np.ones((1, k)), format="csr"), 1, 1),
+        ],
+        options={"node_limit": MOST_NODES, "mip_rel_gap": 0.01},
+    )
+    if result.x is None:
+        return choice
+    found = choice.copy()
+    found[np.concatenate([large, singles])] = result.x.reshape(-1, k).argmax(1)
+    return _repaired(total, found, weight, lo, hi)
+
+
+def _ascend(total: Floats, weight: Ints, lo: Floats, hi: Floats, *, prices: Floats, sweeps: int) -> None:
     """Ascend the dual, one price after the other, in place.
 
     A price is zero where the class then is within its bounds, otherwise the one nearest to zero that brings it there.
@@ -104,13 +145,14 @@ def _ascend(total: Floats, weight: Ints, lo: Floats, hi: Floats, prices: Floats,
         before = prices.copy()
         counts = np.bincount((total - weight[:, None] * prices).argmax(1), weight, minlength=len(prices))
         for c in np.flatnonzero((counts < lo) | (counts > hi) | (prices != 0)):
-            prices[c] = _price(total, weight, prices, int(c), lo[c], hi[c])
+            prices[c] = _price(total, weight, prices, int(c), (lo[c], hi[c]))
         if (prices == before).all():
             break
 
 
-def _price(total: Floats, weight: Ints, prices: Floats, c: int, lo: float, hi: float) -> float:
+def _price(total: Floats, weight: Ints, prices: Floats, c: int, bounds: tuple[float, float]) -> float:
     """Price of a class nearest to zero at which its size is within bounds, the other prices being as they are."""
+    lo, hi = bounds
     rest = total - weight[:, None] * prices
     rest[:, c] = -np.inf
     with np.errstate(invalid="ignore"):

@@ -9,8 +9,8 @@ formed: a product with Y costs O(n (neighbours + D) k).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field, replace
+from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ from torch import Tensor
 
 from xsdc.core.assignment import assign
 from xsdc.core.constraints import Constraints
-from xsdc.core.objective import Spectrum, decompose
+from xsdc.core.objective import decompose
 from xsdc.core.propagation import Propagation
 
 Floats = npt.NDArray[np.float64]
@@ -41,13 +41,22 @@ class Smoother(Protocol):
 
 
 class RidgeSmoother:
-    """Hat matrix of the ridge regression from features (n, D), with intercept, of some effective dimension."""
+    """Hat matrix of the ridge regression from features (n, D), with intercept.
 
-    def __init__(self, Phi: Tensor, dimension: float) -> None:
-        spectrum: Spectrum = decompose(Phi)
-        most = 0.9 * min(spectrum.n / 4, max(len(spectrum.s), 1))
-        self._cost = spectrum.cost(spectrum.ridge_for_dimension(min(dimension, most)))
-        self._n = spectrum.n
+    Parameters
+    ----------
+    Phi : Tensor, shape (n, D)
+        Features.
+    k : int
+        Number of classes, by which the ridge is chosen.
+    lam : float or "auto"
+        Ridge, where it is not to be chosen.
+    """
+
+    def __init__(self, Phi: Tensor, k: int, *, lam: float | Literal["auto"] = "auto") -> None:
+        spectrum = decompose(Phi.to(torch.float64))
+        lam = spectrum.ridge_for_classes(k) if isinstance(lam, str) else lam
+        self._cost, self._n = spectrum.cost(lam), spectrum.n
 
     def __call__(self, Y: Floats) -> Floats:
         """Multiply it by Y, shape (n, c)."""
@@ -91,12 +100,26 @@ class Grouping:
         Assignments made.
     converged : bool
         Whether the last one changed nothing.
+    eigenvalues : array
+        Leading eigenvalues of S, in descending order, where starts were found by its eigenvectors: near 1 for each
+        group that is well apart from the others.
     """
 
     codes: Ints
     objective: float
     steps: int
     converged: bool
+    eigenvalues: Floats = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def beyond_chance(self) -> float:
+        """The objective less that of groups of the same sizes drawn by chance, as a share of what is possible.
+
+        Unlike the objective it does not prefer uneven sizes as such: all points but one in the same group are easy to
+        tell, and tell nothing.
+        """
+        chance = float(((np.bincount(self.codes) / len(self.codes)) ** 2).sum())
+        return (self.objective - chance) / (1 - chance) if chance < 1 else 0.0
 
 
 def solve(S: Smoother, codes: Ints, constraints: Constraints, k: int, *, sizes: Sizes | None) -> Grouping:
@@ -135,34 +158,58 @@ def solve(S: Smoother, codes: Ints, constraints: Constraints, k: int, *, sizes: 
 
 
 def find_groups(
-    S: Smoother, constraints: Constraints, k: int, *, sizes: Sizes | None, rng: np.random.RandomState
+    S: Smoother,
+    constraints: Constraints,
+    k: int,
+    *,
+    sizes: Sizes | None,
+    also_from: Sequence[Smoother] = (),
+    rng: np.random.RandomState,
 ) -> Grouping:
     """Solve from several starts, and keep the solution of the highest objective.
 
     Without the assignment's constraints the best Y are the leading eigenvectors of S. Starts are found by k-means on
-    them, scaled in two ways.
+    them, scaled in two ways. Where labels name every class, they are the start.
+
+    Parameters
+    ----------
+    S, constraints, k, sizes
+        As for `solve`.
+    also_from : sequence of Smoother
+        Others whose eigenvectors give further starts.
+    rng : RandomState
+        Source of randomness.
     """
-    starts = [
-        KMeans(k, n_init=1, random_state=rng.randint(2**31)).fit_predict(Z)
-        for Z in relaxed(S, constraints.n, k, rng=rng)
-        for _ in range(STARTS)
-    ]
-    named = [match_classes(start, constraints, k, sizes=sizes) for start in starts]
-    return max((solve(S, start, constraints, k, sizes=sizes) for start in named), key=lambda found: found.objective)
+    relaxed = [leading_eigenvectors(each, constraints.n, k + 1, rng=rng) for each in (S, *also_from)]
+    labels = np.eye(k)[constraints.classes] * (constraints.classes >= 0)[:, None]
+    if labels.any(axis=0).all():
+        named = [np.asarray(S(labels / labels.sum(axis=0)).argmax(1))]
+    else:
+        starts = [start for found in relaxed for start in _starts(*found, k, rng)]
+        named = [match_classes(start, constraints, k, sizes=sizes) for start in starts]
+    best = max((solve(S, start, constraints, k, sizes=sizes) for start in named), key=lambda found: found.objective)
+    return replace(best, eigenvalues=relaxed[0][0])
 
 
-def relaxed(S: Smoother, n: int, k: int, *, rng: np.random.RandomState) -> tuple[Floats, Floats]:
-    """Leading eigenvectors of S by subspace iteration: k with rows of length one, and the next k scaled by eigenvalues.
+def _starts(eigenvalues: Floats, V: Floats, k: int, rng: np.random.RandomState) -> list[Ints]:
+    """Group points by their eigenvectors, k with rows of length one, and k without the first.
 
-    The first eigenvector of a connected graph tells nothing apart; the second form leaves it out.
+    The first tells nothing apart where the graph is connected.
     """
-    Q = np.linalg.qr(rng.standard_normal((n, min(n, k + 1 + k // 2))))[0]
+    length = np.linalg.norm(V[:, :k], axis=1, keepdims=True)
+    forms = (V[:, :k] / np.maximum(length, np.finfo(np.float64).tiny), V[:, 1:] * np.sqrt(eigenvalues[1:]))
+    seeds = rng.randint(2**31, size=STARTS)
+    return [KMeans(k, n_init=1, random_state=seed).fit_predict(Z) for Z in forms for seed in seeds]
+
+
+def leading_eigenvectors(S: Smoother, n: int, count: int, *, rng: np.random.RandomState) -> tuple[Floats, Floats]:
+    """Leading eigenvalues of S, in descending order, and their eigenvectors (n, count) by subspace iteration."""
+    count = min(n, count)
+    Q = np.linalg.qr(rng.standard_normal((n, min(n, count + count // 2))))[0]
     for _ in range(POWER_STEPS):
         Q = np.linalg.qr(S(Q))[0]
     values, vectors = np.linalg.eigh(Q.T @ S(Q))
-    V, values = (Q @ vectors)[:, ::-1], np.maximum(values[::-1], 0)
-    first = V[:, :k] / np.maximum(np.linalg.norm(V[:, :k], axis=1, keepdims=True), np.finfo(np.float64).tiny)
-    return first, V[:, 1 : k + 1] * np.sqrt(values[1 : k + 1])
+    return np.maximum(values[::-1][:count], 0), (Q @ vectors)[:, ::-1][:, :count]
 
 
 def match_classes(codes: Ints, constraints: Constraints, k: int, *, sizes: Sizes | None) -> Ints:

@@ -50,6 +50,11 @@ class Judge:
         return merit(codes, self.scores(indicators(codes, int(codes.max()) + 1)))
 
 
+def make_judge(spectrum: Spectrum, n_clusters: int) -> Judge:
+    """Make a judge of groupings into some number of classes."""
+    return Judge(spectrum, spectrum.ridge_for_classes(n_clusters))
+
+
 def merit(codes: Ints, scores: Floats) -> float:
     """Mutual information of groups with their predictions, plus the mean margin of the groups.
 

@@ -103,6 +103,8 @@ class Ensemble:
 
     def log_probabilities(self, views: Sequence[Tensor]) -> Floats:
         """Logarithms of the probability of each class, shape (m, k), of points by their views, (m, d) each."""
+        if not self.members:  # one class alone
+            return np.zeros((len(views[0]), 1))
         opinions = [opinion for member in self.members for opinion in member.opinions(views[member.view])]
         return pool(opinions, self.weights)
 
@@ -140,12 +142,14 @@ def fit_ensemble(
     classes : array of int, shape (n,)
         Their classes, -1 where unknown. Every class has a label.
     k : int
-        Number of classes, two or more.
+        Number of classes; one alone needs no members.
     rng : RandomState
         Source of randomness.
     """
     labeled = np.flatnonzero(classes >= 0)
     codes = classes[labeled]
+    if k == 1:
+        return Ensemble((), np.empty(0)), LeftOut(labeled[:0], np.empty((0, 1)))
     labels = Labels(labeled, codes, deal(codes, rng), k)
     seed = int(rng.randint(2**31))
     fitted = [_fit_classifier(Trees, views[0], labels, view=0, seed=seed)]

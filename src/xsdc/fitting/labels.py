@@ -1,18 +1,23 @@
-"""Classes for all points from labels of every class: what the ensemble of classifiers says, within what is known."""
+"""Classes for all points: what an ensemble of classifiers of labels or of groups says, within what is known."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from xsdc.core.assignment import assign
+from xsdc.core.assignment import assign, outside_sizes, violated_links
+from xsdc.fitting.bounds import Bounds
 from xsdc.fitting.choices import Choices
 from xsdc.fitting.ensemble import Ensemble, LeftOut, fit_ensemble
+from xsdc.fitting.groups import group_points, named_like
 from xsdc.fitting.knowledge import Knowledge
+from xsdc.fitting.points import choose_points, in_turn
 from xsdc.fitting.representation import Representation, fit_representation
 from xsdc.networks.rows import Rows
 
@@ -54,16 +59,49 @@ def names_every_class(knowledge: Knowledge) -> bool:
     return k > 1 and len(np.setdiff1d(np.arange(k), knowledge.constraints.classes)) == 0
 
 
-def label_by_labels(
+@dataclass(frozen=True)
+class Outcome:
+    """A class for every point, and a classifier for others.
+
+    Attributes
+    ----------
+    knowledge : Knowledge
+        What was known of the points.
+    codes : array of int, shape (n,)
+        Class of each.
+    classifier : LabelClassifier
+        For new points; it also told the classes of these, within what is known of them.
+    left_out : LeftOut or None
+        What the classifier says of labeled points without their labels; None where some class has no label, or each
+        has one alone.
+    eigenvalues : array
+        Leading eigenvalues of the smoother by which groups were found; none where labels name every class.
+    violated : int
+        Cannot-linked pairs of groups that share a class.
+    """
+
+    knowledge: Knowledge
+    codes: Ints
+    classifier: LabelClassifier
+    left_out: LeftOut | None
+    eigenvalues: Floats
+    violated: int
+
+
+def label_points(
     data: Tensor | Rows,
     Phi: Tensor | Rows,
     knowledge: Knowledge,
     *,
-    sizes: tuple[Floats, Floats] | None,
+    bounds: Bounds,
+    ridge: float | Literal["auto"],
+    before: Ints | None = None,
     choices: Choices,
     rng: np.random.RandomState,
-) -> tuple[Ints, LabelClassifier, LeftOut | None]:
-    """Give every point a class.
+) -> Outcome:
+    """Give every point a class: that which a classifier of the labels gives it, within what is known.
+
+    Where labels do not name every class, points are grouped first, and the groups are the labels.
 
     Parameters
     ----------
@@ -72,54 +110,74 @@ def label_by_labels(
     Phi : Tensor of shape (n, D), or Rows
         Learned features.
     knowledge : Knowledge
-        What is known of them: labels of every class, and anything else.
-    sizes : pair of arrays, each of shape (k,), or None
-        Least and largest number of points of each class.
+        What is known of them; the number of classes among it.
+    bounds : Bounds
+        Bounds on the sizes of classes.
+    ridge : float or "auto"
+        lambda of the groups.
+    before : array of int, shape (n,), optional
+        Classes of points in an earlier fit, -1 where there are none; groups keep their numbers.
     choices : Choices
-        Where the weights are written down.
+        Where choices are written down.
     rng : RandomState
         Source of randomness.
-
-    Returns
-    -------
-    codes : array of int, shape (n,)
-    classifier : LabelClassifier
-    left_out : LeftOut or None
-        What the classifier says of labeled points without their labels; None where each class has one alone.
     """
-    constraints, k = knowledge.constraints, knowledge.n_clusters or 1
-    points, classes = _choose_points(constraints.classes, rng)
-    representations = tuple(fit_representation(source) for source in (data, Phi))
+    constraints, k = knowledge.constraints, len(knowledge.names)
+    points = choose_points(knowledge, rng, most=MOST_JOINED)
     chosen = None if len(points) == knowledge.n else torch.from_numpy(points)
+    representations = tuple(fit_representation(source) for source in (data, Phi))
     views = [represent(source, chosen) for represent, source in zip(representations, (data, Phi), strict=True)]
-    ensemble, left_out = fit_ensemble(views, classes, k, rng=rng)
-    weights = ", ".join(f"{name} {weight:.2f}" for name, weight in ensemble.named_weights())
-    choices.note("classifier", weights, f"weights that make {len(left_out.points)} left-out labels most likely")
+    classes, eigenvalues = constraints.classes[points], np.empty(0)
+    labeled = names_every_class(knowledge)
+    if not labeled and k > 1:
+        grouping = group_points(
+            views[0],
+            (Phi[:] if chosen is None else Phi[chosen]).detach().cpu(),
+            constraints.restricted(points),
+            k,
+            sizes=bounds.counts(constraints, points, k),
+            ridge=ridge,
+            rng=rng,
+        )
+        why = "share of the groups that graphs and a ridge regression tell, the most of several starts"
+        choices.note("groups", round(grouping.objective, 4), why)
+        classes, eigenvalues = grouping.codes, grouping.eigenvalues
+        if before is not None:
+            classes = named_like(classes, before[points], knowledge.n_named, k)
+    ensemble, left_out = fit_ensemble(views, _limited(classes, rng), k, rng=rng)
+    if labeled:
+        weights = ", ".join(f"{name} {weight:.2f}" for name, weight in ensemble.named_weights())
+        choices.note("classifier", weights, f"weights that make {len(left_out.points)} left-out labels most likely")
     classifier = LabelClassifier(representations, ensemble)
+    sizes = bounds.counts(constraints, np.arange(knowledge.n), k)[0] if bounds.given else None
     codes = assign(classifier.log_probabilities(data, Phi), constraints, sizes=sizes)
+    violated = violated_links(codes, constraints)
+    _warn_of_unmet(violated, 0 if sizes is None else outside_sizes(codes, sizes), n=knowledge.n, k=k)
     told = points[left_out.points]
     given = knowledge.codes[told] >= 0  # the class of a point may also follow from links; it then has no label
-    if not given.any():
-        return codes, classifier, None
-    return codes, classifier, LeftOut(told[given], left_out.probabilities[given])
+    checked = LeftOut(told[given], left_out.probabilities[given]) if labeled and given.any() else None
+    return Outcome(knowledge, codes, classifier, checked, eigenvalues, violated)
 
 
-def _choose_points(classes: Ints, rng: np.random.RandomState) -> tuple[Ints, Ints]:
-    """Choose the points that are joined by a graph, and the labels that are used of them, -1 elsewhere.
+def _warn_of_unmet(violated: int, outside: int, *, n: int, k: int) -> None:
+    """Tell of links and bounds that the labels do not meet."""
+    if violated:
+        warnings.warn(f"{violated} cannot-links could not be met with {k} classes.", UserWarning, stacklevel=6)
+    if outside:
+        warnings.warn(
+            f"The bounds on sizes are not quite met: {outside} of {n} points would have to change class, which what is"
+            " known of them hardly allows.",
+            UserWarning,
+            stacklevel=6,
+        )
 
-    All of them where they are few enough; otherwise as many labels of each class as the rarest classes leave room for,
-    and of the other points an even sample.
-    """
-    n = len(classes)
-    labeled = rng.permutation(np.flatnonzero(classes >= 0))
-    if len(labeled) > MOST_LABELED:
-        order = np.argsort(classes[labeled], kind="stable")
-        of_class = classes[labeled][order]
-        turn = np.empty(len(labeled), dtype=np.int64)  # how many of its class come before each
-        turn[order] = np.arange(len(labeled)) - np.searchsorted(of_class, of_class)
-        labeled = labeled[np.argsort(turn, kind="stable")[:MOST_LABELED]]
-    others = np.setdiff1d(np.arange(n), labeled)
-    if n > MOST_JOINED:
-        others = rng.permutation(others)[: MOST_JOINED - len(labeled)]
-    points = np.sort(np.concatenate([labeled, others]))
-    return points, np.where(np.isin(points, labeled), classes[points], -1)
+
+def _limited(classes: Ints, rng: np.random.RandomState) -> Ints:
+    """Leave out classes of some points, -1, where they are too many; as many of each class as the rarest let."""
+    labeled = np.flatnonzero(classes >= 0)
+    if len(labeled) <= MOST_LABELED:
+        return classes
+    kept = in_turn(rng.permutation(labeled), classes)[:MOST_LABELED]
+    limited = np.full_like(classes, -1)
+    limited[kept] = classes[kept]
+    return limited

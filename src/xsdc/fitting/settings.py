@@ -14,7 +14,6 @@ from torch import Tensor
 from xsdc import validation
 from xsdc.core.sizes import ClassSizes
 from xsdc.errors import InvalidInputError
-from xsdc.fitting.landmarks import MOST_LANDMARKS
 from xsdc.labelers import Balancing, Hard, Labeler, resolve_labeler
 from xsdc.training import Callback
 from xsdc.training.augmentation import resolve_augmentation
@@ -42,7 +41,6 @@ class Settings:
     ridge: float | Auto
     filter_penalty: float
     entropy: float | Literal["median"]
-    n_landmarks: int
     augment: Augment | None
     copies: int
     validation: float | tuple[Any, Any] | Auto | None
@@ -69,7 +67,6 @@ def read_settings(
     ridge: float | Auto,
     filter_penalty: float,
     entropy: float | Literal["median"],
-    n_landmarks: int | Auto,
     augmentation: str | Callable[[Tensor, torch.Generator], Tensor] | None,
     copies: int,
     validation_set: float | tuple[Any, Any] | Auto | None,
@@ -109,7 +106,6 @@ def read_settings(
         ridge=_number_or_auto(ridge, "ridge"),
         filter_penalty=validation.as_positive(filter_penalty, name="filter_penalty", allow_zero=True),
         entropy=entropy,
-        n_landmarks=_landmarks(n_landmarks),
         augment=augment,
         copies=copies,
         validation=_validation(validation_set, patience),
@@ -182,12 +178,6 @@ def _count_or_auto(value: int | Auto, name: str) -> int | Auto:
     if isinstance(value, str) and value == "auto":
         return "auto"
     return validation.as_count(value, name=name, minimum=0)
-
-
-def _landmarks(value: int | Auto) -> int:
-    if isinstance(value, str) and value == "auto":
-        return MOST_LANDMARKS
-    return validation.as_count(value, name="n_landmarks", minimum=100)
 
 
 def _number_or_auto(value: float | Auto, name: str) -> float | Auto:

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from xsdc.core.classifier import Classifier
 from xsdc.core.graph import NeighborIndex
 from xsdc.fitting.ensemble import ClassifierMember, Ensemble, GraphMember, Member
 from xsdc.fitting.labels import LabelClassifier
@@ -23,45 +22,36 @@ MODELS = {"linear": Linear, "trees": Trees}
 Arrays = dict[str, npt.NDArray[Any]]
 
 
-def write_classifier(classifier: Classifier | LabelClassifier, file: zipfile.ZipFile) -> None:
+def write_classifier(classifier: LabelClassifier, file: zipfile.ZipFile) -> None:
     """Write a classifier into an open zip file."""
-    facts: dict[str, Any]
-    arrays: Arrays
-    if isinstance(classifier, Classifier):
-        facts = {"of": "groups", "lam": classifier.lam, "sharpness": classifier.sharpness}
-        arrays = {"W": classifier.W.cpu().numpy(), "b": classifier.b.cpu().numpy()}
-    else:
-        facts = {"of": "labels", "members": []}
-        arrays = {"weights": classifier.ensemble.weights}
-        for place, representation in enumerate(classifier.representations):
-            arrays |= {f"mean {place}": representation.mean.numpy()}
-            arrays |= {f"components {place}": representation.components.numpy()}
-        for place, member in enumerate(classifier.ensemble.members):
-            said, held = _taken_apart(member)
-            facts["members"].append(said)
-            arrays |= {f"{name} of member {place}": array for name, array in held.items()}
+    facts: dict[str, Any] = {"views": len(classifier.representations), "members": []}
+    arrays: Arrays = {"weights": classifier.ensemble.weights}
+    for place, representation in enumerate(classifier.representations):
+        arrays |= {f"mean {place}": representation.mean.numpy()}
+        arrays |= {f"components {place}": representation.components.numpy()}
+    for place, member in enumerate(classifier.ensemble.members):
+        said, held = _taken_apart(member)
+        facts["members"].append(said)
+        arrays |= {f"{name} of member {place}": array for name, array in held.items()}
     buffer = io.BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, **arrays)
     file.writestr(FACTS, json.dumps(facts))
     file.writestr(ARRAYS, buffer.getvalue())
 
 
-def read_classifier(file: zipfile.ZipFile) -> Classifier | LabelClassifier:
+def read_classifier(file: zipfile.ZipFile) -> LabelClassifier:
     """Read what `write_classifier` wrote."""
     facts = json.loads(file.read(FACTS))
     with np.load(io.BytesIO(file.read(ARRAYS)), allow_pickle=False) as stored:
         arrays: Arrays = dict(stored)
-    if facts.pop("of") == "groups":
-        return Classifier(torch.from_numpy(arrays["W"]), torch.from_numpy(arrays["b"]), **facts)
     members = []
     for place, said in enumerate(facts["members"]):
         ending = f" of member {place}"
         held = {name.removesuffix(ending): array for name, array in arrays.items() if name.endswith(ending)}
         members.append(_put_together(said, held))
-    n_views = 1 + max(member.view for member in members)
     representations = tuple(
         Representation(*(torch.from_numpy(arrays[f"{name} {view}"]) for name in ("mean", "components")))
-        for view in range(n_views)
+        for view in range(facts["views"])
     )
     return LabelClassifier(representations, Ensemble(tuple(members), arrays["weights"]))
 

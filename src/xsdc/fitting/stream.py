@@ -11,11 +11,9 @@ import numpy.typing as npt
 from torch import Tensor
 
 from xsdc import validation
-from xsdc.core.labelling import Candidate
-from xsdc.core.sizes import ClassSizes
 from xsdc.errors import InvalidInputError
 from xsdc.fitting.knowledge import read_choices
-from xsdc.fitting.landmarks import in_turn
+from xsdc.fitting.points import in_turn
 from xsdc.fitting.settings import Settings
 from xsdc.fitting.sources import Source
 
@@ -143,27 +141,19 @@ class Course:
         Points that came, as many as are kept.
     made_at : int
         Points that had come when the network was made.
-    way : Candidate or None
-        How the last groups were found; None where every point had a label.
     """
 
     kept: Kept
     made_at: int
-    way: Candidate | None
 
     def plain(self) -> dict[str, Any]:
         """What of it is not in the arrays of ``kept``; JSON can hold it."""
-        way = self.way and [self.way.lam, self.way.sizes.minimum.tolist(), self.way.sizes.maximum.tolist()]
-        return {**self.kept.plain(), "made_at": self.made_at, "way": way}
+        return {**self.kept.plain(), "made_at": self.made_at}
 
     @classmethod
     def restored(cls, arrays: Mapping[str, Array], plain: Mapping[str, Any]) -> Course:
         """Put together again what ``kept.arrays`` and `plain` gave."""
-        way = None
-        if plain["way"] is not None:
-            lam, low, high = plain["way"]
-            way = Candidate(lam, ClassSizes(np.array(low), np.array(high)))
-        return cls(Kept.restored(arrays, plain), plain["made_at"], way)
+        return cls(Kept.restored(arrays, plain), plain["made_at"])
 
 
 def read_chunk(

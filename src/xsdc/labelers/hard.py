@@ -12,9 +12,9 @@ from torch import Tensor
 
 from xsdc.core.assignment import assign
 from xsdc.core.balancing import balance
-from xsdc.core.labelling import seeded_scores
 from xsdc.core.local_search import Items, descend
 from xsdc.core.rounding import spectral_embedding
+from xsdc.core.seeding import seeded_scores
 from xsdc.labelers.base import BatchProblem, Ints, Labeler, draw_seed, require_number
 
 

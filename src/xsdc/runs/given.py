@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from xsdc.data import Dataset, Rows, draw_sample, read_data, read_links, read_pairs
 from xsdc.errors import InvalidInputError
-from xsdc.fitting.landmarks import in_turn
+from xsdc.fitting.points import in_turn
 from xsdc.runs.configuration import DataOptions
 
 Pairs = npt.NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""Points that stand for all, where there are too many for a matrix of all pairs."""
+"""Points that stand for all, where there are too many."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy.typing as npt
 from xsdc.fitting.knowledge import Knowledge
 
 Ints = npt.NDArray[np.int64]
-MOST_LANDMARKS = 3000  # by default, and of those by which a way to label is chosen
 
 
 def in_turn(points: Ints, labels: npt.NDArray[Any]) -> Ints:
@@ -23,7 +22,7 @@ def in_turn(points: Ints, labels: npt.NDArray[Any]) -> Ints:
     return points[np.argsort(turns, kind="stable")]
 
 
-def choose_landmarks(knowledge: Knowledge, rng: np.random.RandomState, *, most: int = MOST_LANDMARKS) -> Ints:
+def choose_points(knowledge: Knowledge, rng: np.random.RandomState, *, most: int) -> Ints:
     """Choose points: all, or up to a third labeled ones, a third otherwise known ones, the rest by chance.
 
     Labeled ones are taken class by class in turn, so that a rare class is among them.
