@@ -145,13 +145,6 @@ class TestRegimes:
             model = XSDC(3, batch_size=batch_size, random_state=0).fit(X, few(y))
             assert (model.labels_ == y).mean() > 0.95
 
-    def test_many_points_are_labeled_by_landmarks(self, monkeypatch):
-        X, y = groups(400)
-        monkeypatch.setattr("xsdc.fitting.landmarks.choose_landmarks.__kwdefaults__", {"most": 100})
-        model = XSDC(random_state=0).fit(X, few(y), must_link=[(50, 53)])
-        assert (model.labels_ == y).mean() > 0.95
-        assert model.labels_[50] == model.labels_[53]
-
 
 class TestLabels:
     @pytest.mark.parametrize(
@@ -342,13 +335,12 @@ class TestPrediction:
         assert abs(p.max(1).mean() - accuracy) < 0.1
         assert "300 left-out labels" in _choice(model, "classifier")["why"]
 
-    def test_probabilities_of_groups_are_calibrated_by_points_left_out(self):
+    def test_probabilities_of_groups_say_how_well_they_are_told(self):
         X, _ = groups(600, 3, spread=0.4)
         model = XSDC(3, random_state=0).fit(X)
         p = model.predict_proba(X)
         agreement = (model.classes_[p.argmax(1)] == model.labels_).mean()
         assert abs(p.max(1).mean() - agreement) < 0.1  # sure of the groups, whatever the classes are
-        assert "each point left out" in _choice(model, "sharpness of probabilities")["why"]
 
     def test_transform_gives_features(self):
         X, y = groups()
@@ -605,7 +597,8 @@ class TestOptions:
         X, y = groups()
         model = XSDC(3, ridge=0.25, max_iter=2, random_state=0).fit(X, np.where(y == 0, few(y), -1))
         assert {step["ridge"] for step in model.history_["steps"]} == {0.25}
-        assert model._classifier.lam == 0.25
+        other = XSDC(3, ridge=0.001, max_iter=2, random_state=0).fit(X, np.where(y == 0, few(y), -1))
+        assert _choice(model, "groups")["value"] < _choice(other, "groups")["value"]  # a larger ridge tells less
 
     @pytest.mark.parametrize("option", [{"filter_penalty": 1e-3}, {"entropy": 1e-3}, {"batch_size": 8}])
     def test_options_that_change_the_network(self, option):

@@ -41,7 +41,7 @@ class TestGroupings:
         X, y = X[:600], y[:600]
         given = few(y, 5)
         model = DIFFRAC(random_state=0).fit(X, given)
-        assert (model.labels_ == y)[given < 0].mean() > 0.85
+        assert (model.labels_ == y)[given < 0].mean() > 0.8
         assert model.choices_[-1]["option"] == "ridge of the classifier"
 
     def test_does_not_depend_on_units(self):

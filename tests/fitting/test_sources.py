@@ -12,7 +12,8 @@ from torch.utils.data import Dataset, IterableDataset, TensorDataset
 from tests.problems import blobs
 from xsdc import XSDC
 from xsdc.errors import InvalidInputError
-from xsdc.fitting import calibration, end, everyone, features, labels, others, representation, sources, stream, train
+from xsdc.fitting import features, labels, number, representation, sources, stream, train
+from xsdc.fitting import groups as fit_groups
 from xsdc.fitting.sources import ArraySource, DatasetSource, as_source, spool
 from xsdc.training import Callback
 
@@ -205,15 +206,13 @@ class TestBounds:
                 most.append(len(rows))
                 return [self.items[i] for i in rows]
 
-        for room in (sources, others):
-            monkeypatch.setattr(room, "BLOCK", 16)
+        monkeypatch.setattr(sources, "BLOCK", 16)
+        monkeypatch.setattr(number, "MOST_BALANCED", 80)
         monkeypatch.setattr(features, "HELD", 0)
         monkeypatch.setattr(features, "SCALED_BY", 20)
         monkeypatch.setattr(sources, "LOOKED_AT", 50)
-        monkeypatch.setattr(end, "MOST_FITTED", 90)
         monkeypatch.setattr(train, "SAMPLE", 70)
         monkeypatch.setattr(stream, "KEPT", 90)
-        monkeypatch.setattr(calibration, "MOST_POINTS", 80)
         for room in (labels, representation):
             monkeypatch.setattr(room, "BLOCK", 16)
         monkeypatch.setattr(representation, "MOST_FITTED", 70)
@@ -223,8 +222,9 @@ class TestBounds:
         model = XSDC(**options).fit(dataset, y)
         assert max(most) <= 100, most  # the points kept for parts to come
         most.clear()
-        XSDC(3, n_landmarks=100, **options).fit(dataset)
-        assert max(most) <= 100, most  # the landmarks
+        for k in (3, None):
+            XSDC(k, **options).fit(dataset)
+            assert max(most) <= 100, most  # those that a graph joins
         most.clear()
         assert model.predict(dataset).shape == (240,)
         assert max(most) == 16
@@ -283,51 +283,33 @@ class TestBadInput:
             XSDC(**OPTIONS).fit(on_disk(np.zeros(5), tmp_path))
 
 
-class TestLandmarks:
-    def test_whole_matrix_and_landmarks_agree(self):
-        X, y = blobs(3600, 4, D=6, spread=1.6)
-        whole, some = (XSDC(4, max_iter=0, n_landmarks=n, random_state=0).fit(X) for n in (3600, "auto"))
+class TestManyPoints:
+    """More points than a graph joins, or than starts are made with."""
+
+    def test_classes_are_those_that_all_points_give(self, monkeypatch):
+        X, y = blobs(1200, 4, D=6, spread=1.6)
+        whole = XSDC(4, max_iter=0, random_state=0).fit(X)
+        monkeypatch.setattr(labels, "MOST_JOINED", 500)
+        monkeypatch.setattr(fit_groups, "MOST_STARTED", 200)
+        some = XSDC(4, max_iter=0, random_state=0).fit(X)
         assert adjusted_rand_score(whole.labels_, some.labels_) > 0.98
         assert adjusted_rand_score(whole.labels_, y) > 0.95
-        assert any(choice["option"] == "labels at the end" for choice in whole.history_["choices"])
-        assert not any(choice["option"] == "labels at the end" for choice in some.history_["choices"])
 
-    def test_labels_stay_where_all_are_labeled_by_the_whole_matrix(self):
-        X, y = blobs(3300, 3, D=5, spread=1.6)
-        given = np.where(np.arange(3300) % 100 == 0, y.numpy(), -1)
-        model = XSDC(max_iter=0, n_landmarks=3300, random_state=0).fit(X, given)
-        assert (model.labels_[given >= 0] == given[given >= 0]).all()
-        assert (model.labels_ == y.numpy()).mean() > 0.95
-
-    def test_facts_hold_for_points_that_are_no_landmarks(self):
+    @pytest.mark.parametrize("named", [3, 2])  # with a label for each class, and without
+    def test_facts_hold_for_points_that_no_graph_joins(self, monkeypatch, named):
+        monkeypatch.setattr(labels, "MOST_JOINED", 120)
+        monkeypatch.setattr(fit_groups, "MOST_STARTED", 80)
         X, _ = blobs(400, 3, D=5, spread=1.6)
         rng = np.random.default_rng(0)
         pairs = rng.permutation(400)[:60].reshape(30, 2)
         apart = rng.permutation(np.setdiff1d(np.arange(400), pairs.ravel()))[:60].reshape(30, 2)
         allowed = {int(i): [0, 1] for i in rng.permutation(400)[:50]}
-        y = np.where(np.arange(400) < 30, np.arange(400) % 3, -1)
+        y = np.where(np.arange(400) < 30, np.arange(400) % named, -1)
         y[list(allowed)] = -1
         y[np.concatenate([pairs.ravel(), apart.ravel()])] = -1
-        model = XSDC(3, max_iter=0, n_landmarks=100, random_state=0)
-        labels = model.fit(X, y, must_link=pairs, cannot_link=apart, allowed_labels=allowed).labels_
-        assert (labels[pairs[:, 0]] == labels[pairs[:, 1]]).all()
-        assert (labels[apart[:, 0]] != labels[apart[:, 1]]).all()
-        assert set(labels[list(allowed)]) <= {0, 1}
-        assert (labels[y >= 0] == y[y >= 0]).all()
-
-    def test_too_many_labels_for_a_list_of_pairs(self, monkeypatch):
-        monkeypatch.setattr(everyone, "MOST_PAIRS", 100)
-        monkeypatch.setattr(everyone, "MOST_LANDMARKS", 100)
-        X, y = blobs(300, 3, D=4)
-        steps = []
-        model = XSDC(n_landmarks=300, max_iter=2, random_state=0, callbacks=[Steps(steps)])
-        with pytest.raises(InvalidInputError, match="n_landmarks"):
-            model.fit(X, np.where(np.arange(300) < 60, y.numpy(), -1))
-        assert not steps  # before training
-        assert np.array_equal(model.fit(X, y).labels_, y.numpy())  # no M is needed
-        assert steps
-
-    @pytest.mark.parametrize("wrong", [0, 50, 2.5, "all", None])
-    def test_bad_numbers(self, wrong):
-        with pytest.raises(InvalidInputError, match="n_landmarks"):
-            XSDC(n_landmarks=wrong).fit(*blobs(120, 2))
+        model = XSDC(3, max_iter=0, random_state=0)
+        found = model.fit(X, y, must_link=pairs, cannot_link=apart, allowed_labels=allowed).labels_
+        assert (found[pairs[:, 0]] == found[pairs[:, 1]]).all()
+        assert (found[apart[:, 0]] != found[apart[:, 1]]).all()
+        assert set(found[list(allowed)]) <= {0, 1}
+        assert (found[y >= 0] == y[y >= 0]).all()

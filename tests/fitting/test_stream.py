@@ -195,14 +195,6 @@ class TestPartialFit:
         assert "classifier" in [choice["option"] for choice in model.history_["choices"]]  # labels kept still count
         assert (model.labels_ == y[400:]).mean() > 0.95
 
-    def test_several_ways_to_group_are_tried_once(self):
-        X, y = parts(500, 3, 1)[0]
-        given = np.where(y == 0, 0, -1)  # two classes have no label
-        model = XSDC(3, **FAST).partial_fit(X[:300], given[:300])
-        assert "ridge at the end" in [choice["option"] for choice in model.history_["choices"]]
-        model.partial_fit(X[300:400])
-        assert "ridge at the end" not in [choice["option"] for choice in model.history_["choices"]]
-
     def test_labels_of_a_dataset(self):
         X, y = parts(120, 3, 1)[0]
         data = TensorDataset(torch.from_numpy(X), torch.from_numpy(y) + 5)

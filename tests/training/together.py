@@ -149,3 +149,4 @@ def work(rank: int, count: int, folder: str) -> None:
     results = {"trained": train_all(), "fitted": fit_all(path), "failed": fail_all(path)}
     torch.save(results, path / f"{rank}.pt")
     dist.destroy_process_group()
+    os._exit(0)  # threads of gloo may outlive the group and abort the interpreter while it ends

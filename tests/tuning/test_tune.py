@@ -155,8 +155,7 @@ def test_labels_are_held_out_class_by_class():
 
 def test_without_labels_a_good_configuration_beats_ruined_ones():
     X, _ = points(90, apart=5.0)
-    narrow = {"name": "kn", "input": "vectors", "layers": [{"width": 2, "kernel": "rbf", "bandwidth": 0.02}]}
-    space = {"network": [narrow]}
+    space = {"cluster_size": [[(0.7, 0.8), (0.1, 0.2), (0.1, 0.2)]]}  # the groups have equal sizes
     result = quick(X, space=space, sampler="sequential", n_trials=None, estimator=XSDC(3, max_iter=5))
     good, ruined = result.trials
     assert good["value"] > ruined["value"] + 0.1

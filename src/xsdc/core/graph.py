@@ -20,7 +20,7 @@ METRICS = ("euclidean", "cosine")
 NEIGHBORS = 10
 DECAY = 4.0  # the weight of the farthest neighbour is exp(-DECAY)
 SPARE = 4  # neighbours found beyond those asked for, among which exact distances decide
-BLOCK_NUMBERS = 1 << 25  # distances held at a time
+BLOCK_NUMBERS = 1 << 23  # distances held at a time
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def nearest(points: Tensor, queries: Tensor | None, n_neighbors: int) -> tuple[F
     n, m = len(points), len(looked_for)
     kept = min(n_neighbors + SPARE, n - (queries is None))
     squares = points.square().sum(1)
-    rows = max(1, BLOCK_NUMBERS // max(n, kept * points.shape[1]))
+    rows = max(1, BLOCK_NUMBERS // max(n, 4 * kept * points.shape[1]))
     distances: Floats = np.empty((m, n_neighbors))
     neighbors: Ints = np.empty((m, n_neighbors), dtype=np.int64)
     for start in range(0, m, rows):

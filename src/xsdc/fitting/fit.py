@@ -92,9 +92,11 @@ class Fitted:
         constraints = knowledge.constraints.restricted(together)
         known = constraints.entries()
         spectrum = decompose(self.features[torch.from_numpy(together)])
-        lam = spectrum.ridge_for_classes(k) if self.ridge == "auto" else self.ridge
+        separating = max(k - 1, 1)  # directions that groups apart from each other need
+        lam = spectrum.ridge_for_dimension(separating) if self.ridge == "auto" else self.ridge
         A = spectrum.cost(lam).dense(torch.float32)
-        size = self.bounds.for_classes(k).among_sample(constraints, known, np.arange(len(together)))
+        bounds = self.bounds if self.bounds.given else choose_bounds(knowledge)
+        size = bounds.for_classes(k).among_sample(constraints, known, np.arange(len(together)))
         M = balance(A, size=size, known=known, nu=self.entropy).M
         place = torch.from_numpy(np.searchsorted(together, points))
         return (M if isinstance(M, Tensor) else M.dense())[place][:, place]

@@ -25,7 +25,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 MOST_JOINED = 50_000  # points that a neighbour graph joins; the others are told as new points are
 MOST_LABELED = 10_000  # labels that classifiers are fitted to, alike many of each class
-BLOCK = 16_384
+BLOCK = 4096
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def label_points(
     if not labeled and k > 1:
         grouping = group_points(
             views[0],
-            (Phi[:] if chosen is None else Phi[chosen]).detach().cpu(),
+            _read(Phi, points),
             constraints.restricted(points),
             k,
             sizes=bounds.counts(constraints, points, k),
@@ -170,6 +170,12 @@ def _warn_of_unmet(violated: int, outside: int, *, n: int, k: int) -> None:
             UserWarning,
             stacklevel=6,
         )
+
+
+def _read(Phi: Tensor | Rows, points: Ints) -> Tensor:
+    """Features of some points, read a block at a time."""
+    parts = [Phi[torch.from_numpy(points[i : i + BLOCK])].detach().cpu() for i in range(0, len(points), BLOCK)]
+    return torch.cat(parts)
 
 
 def _limited(classes: Ints, rng: np.random.RandomState) -> Ints:
