@@ -18,7 +18,7 @@ from xsdc.fitting.ensemble import Ensemble, LeftOut, fit_ensemble
 from xsdc.fitting.groups import group_points, named_like
 from xsdc.fitting.knowledge import Knowledge
 from xsdc.fitting.points import choose_points, in_turn
-from xsdc.fitting.representation import Representation, fit_representation
+from xsdc.fitting.representation import Representation, fit_representation, transformed
 from xsdc.networks.rows import Rows
 
 Floats = npt.NDArray[np.float64]
@@ -125,6 +125,7 @@ def label_points(
     constraints, k = knowledge.constraints, len(knowledge.names)
     points = choose_points(knowledge, rng, most=MOST_JOINED)
     chosen = None if len(points) == knowledge.n else torch.from_numpy(points)
+    data = transformed(data)
     representations = tuple(fit_representation(source) for source in (data, Phi))
     views = [represent(source, chosen) for represent, source in zip(representations, (data, Phi), strict=True)]
     classes, eigenvalues = constraints.classes[points], np.empty(0)

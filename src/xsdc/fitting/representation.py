@@ -14,6 +14,7 @@ MOST_COLUMNS = 50  # directions of largest variance that are kept
 RELATIVE_VARIANCE = 1e-10  # of a direction beside the first, below which it is rounding
 MOST_FITTED = 10_000  # rows by which these are found
 MOST_SCATTERED = 64  # pixels on a side up to which images are transformed as they are; larger ones are shrunk
+MOST_HELD = 1 << 26  # numbers of the scattering transform of all images that are kept in memory
 BLOCK = 4096
 
 
@@ -68,13 +69,24 @@ def fit_representation(data: Tensor | Rows) -> Representation:
     return Representation(mean, components / (spread if spread > 0 else 1.0))
 
 
+def transformed(data: Tensor | Rows) -> Tensor | Rows:
+    """Replace images by their scattering transform, so that it is not computed again; not where it would be large."""
+    first = data[:1]
+    if first.ndim == 2 or len(data) * _scattered(first).shape[1] > MOST_HELD:
+        return data
+    return torch.cat([_scattered(data[start : start + BLOCK]) for start in range(0, len(data), BLOCK)])
+
+
 def _vectors(data: Tensor) -> Tensor:
     """Vectors as they are, images by their scattering transform."""
+    return (data.detach().cpu() if data.ndim == 2 else _scattered(data)).to(torch.float64)
+
+
+def _scattered(data: Tensor) -> Tensor:
+    """Scattering transform of images (n, C, H, W) as vectors."""
     data = data.detach().cpu()
-    if data.ndim == 2:
-        return data.to(torch.float64)
     largest = max(data.shape[-2:])
     if largest > MOST_SCATTERED:
         size = [max(1, round(side * MOST_SCATTERED / largest)) for side in data.shape[-2:]]
         data = torch.nn.functional.interpolate(data.float(), size=size, mode="area")
-    return scattering(data).to(torch.float64)
+    return scattering(data)
