@@ -23,7 +23,8 @@ from xsdc.networks.rows import Rows
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-MOST_JOINED = 50_000  # points that a neighbour graph joins; the others are told as new points are
+MOST_JOINED = 50_000  # points that neighbour graphs join
+JOINED_OF_MORE = 20_000  # of more than these, as each of the others is compared with all that are joined
 MOST_LABELED = 10_000  # labels that classifiers are fitted to, alike many of each class
 BLOCK = 4096
 
@@ -123,7 +124,8 @@ def label_points(
         Source of randomness.
     """
     constraints, k = knowledge.constraints, len(knowledge.names)
-    points = choose_points(knowledge, rng, most=MOST_JOINED)
+    most = MOST_JOINED if knowledge.n <= MOST_JOINED else min(MOST_JOINED, JOINED_OF_MORE)
+    points = choose_points(knowledge, rng, most=most)
     chosen = None if len(points) == knowledge.n else torch.from_numpy(points)
     data = transformed(data)
     representations = tuple(fit_representation(source) for source in (data, Phi))
