@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from xsdc.runs import Configuration, RunFolder
 
 WRONG_INPUT = 2  # exit code of those who leave it to another process to tell
-ENOUGH = 20  # given labels, of which some can be hidden
 KNOWN = {
     "n_labeled": ("label", "labels"),
     "n_allowed": ("row with a choice of labels", "rows with a choice of labels"),
@@ -174,7 +173,9 @@ def summary(metrics: dict[str, Any]) -> list[tuple[str, str]]:
         how = " (clusters matched to classes)" if measured["matched"] else ""
         rows.append(("accuracy", f"{measured['accuracy']:.3f} on {measured['on']}{how}"))
     else:
-        rows.append(("accuracy", f"not measured: that takes true labels beside the given ones, or {ENOUGH} given ones"))
+        rows.append(
+            ("accuracy", "not measured: that takes true labels, or a given label of every class and two of one")
+        )
     training = metrics["training"]
     rows.append(("training", f"{training['steps']} steps, {training['stopped']}; {metrics['seconds']['total']:.0f} s"))
     return rows
