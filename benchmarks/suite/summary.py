@@ -53,7 +53,8 @@ class Cell:
         """Mean difference of accuracy on the same splits, and its standard error."""
         pairs = zip(self.trials[method], self.trials[other], strict=True)
         values = [a["accuracy"] - b["accuracy"] for a, b in pairs]
-        return fmean(values), stdev(values) / len(values) ** 0.5 if len(values) > 1 else None
+        mean = round(fmean(values), 4)  # a tie is no lead; accuracies have five digits
+        return mean, stdev(values) / len(values) ** 0.5 if len(values) > 1 else None
 
     @property
     def lead(self) -> float:
