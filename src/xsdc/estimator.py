@@ -399,7 +399,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             also_named=kept.names,
         )
         generator = torch.Generator().manual_seed(int(rng.randint(2**31)))
-        named = None if before is None else self._named_by(read_blocks(kept.X))
+        earlier = None if before is None else self._named_by(read_blocks(kept.X))
         if before is None or anew:
             choices.note("network made anew", True, str(why))
             network, made_at = self._make_network(kept.X, knowledge, settings, choices, generator), kept.seen
@@ -413,7 +413,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             settings,
             choices=choices,
             validation=self._validation_set(network, knowledge),
-            named=named,
+            earlier=earlier,
             rng=rng,
             generator=generator,
         )

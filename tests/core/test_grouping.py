@@ -104,7 +104,7 @@ class TestSolve:
             return float((Y * S(Y)).sum()) / 9
 
         every = [np.array(codes) for codes in itertools.product((0, 1), repeat=9) if 3 <= sum(codes) <= 6]
-        found = find_groups(S, close(9, n_classes=2), 2, sizes=sizes, rng=seed())
+        found = find_groups(S, close(9, n_classes=2), 2, sizes=[sizes], rng=seed())[0]
         assert found.objective == pytest.approx(max(map(objective, every)))
         assert found.objective == pytest.approx(objective(found.codes))
         assert found.converged
@@ -126,7 +126,7 @@ class TestSolve:
         sizes = (np.full(2, 100.0), np.full(2, 200.0))
         graph = GraphSmoother(Propagation(graph_of(X), leak=0.1))
         by_graph, by_line = (
-            agreement(find_groups(S, close(300, n_classes=2), 2, sizes=sizes, rng=seed()).codes, y).accuracy
+            agreement(find_groups(S, close(300, n_classes=2), 2, sizes=[sizes], rng=seed())[0].codes, y).accuracy
             for S in (graph, RidgeSmoother(X, 2))
         )
         assert by_graph > 0.97
@@ -142,7 +142,7 @@ class TestSolve:
             90, labels=labels, must_link=pairs[same], cannot_link=pairs[~same], allowed={20: [0]}, n_classes=3
         )
         sizes = (np.full(3, 20.0), np.full(3, 40.0))
-        found = find_groups(both(X, 3), known, 3, sizes=sizes, rng=seed()).codes
+        found = find_groups(both(X, 3), known, 3, sizes=[sizes], rng=seed())[0].codes
         assert (found[:6] == labels[:6]).all()
         assert found[20] == 0
         assert (found[pairs[same, 0]] == found[pairs[same, 1]]).all()
@@ -154,7 +154,7 @@ class TestSolve:
     def test_sizes_are_met_exactly(self, counts):
         X, _ = blobs(100, 3)
         sizes = (np.array(counts, dtype=float), np.array(counts, dtype=float))
-        found = find_groups(both(X, 3), close(100, n_classes=3), 3, sizes=sizes, rng=seed())
+        found = find_groups(both(X, 3), close(100, n_classes=3), 3, sizes=[sizes], rng=seed())[0]
         assert np.bincount(found.codes).tolist() == list(counts)
 
     def test_links_tell_apart_what_features_do_not(self):
@@ -168,13 +168,13 @@ class TestSolve:
         W = with_links(graph_of(X), known)
         S = Mean([GraphSmoother(Propagation(W, leak=0.1)), RidgeSmoother(X, 2)])
         sizes = (np.full(2, 60.0), np.full(2, 140.0))
-        found = find_groups(S, known, 2, sizes=sizes, rng=seed())
+        found = find_groups(S, known, 2, sizes=[sizes], rng=seed())[0]
         assert agreement(found.codes, y).accuracy > 0.97
 
     def test_same_seed_same_groups(self):
         X, _ = blobs(60, 3)
         S, known = both(X, 3), close(60, n_classes=3)
-        first, second = (find_groups(S, known, 3, sizes=None, rng=seed(3)).codes for _ in range(2))
+        first, second = (find_groups(S, known, 3, sizes=None, rng=seed(3))[0].codes for _ in range(2))
         assert (first == second).all()
 
 

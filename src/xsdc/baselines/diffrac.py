@@ -16,7 +16,7 @@ from xsdc import validation as checks
 from xsdc.baselines.manners import Baseline
 from xsdc.core.assignment import violated_links
 from xsdc.core.classifier import fit_classifier
-from xsdc.core.grouping import RidgeSmoother, find_groups
+from xsdc.core.grouping import Mean, RidgeSmoother, find_groups
 from xsdc.core.objective import decompose, one_hot
 from xsdc.errors import InvalidInputError
 from xsdc.fitting import Choices, Knowledge, read_knowledge
@@ -27,6 +27,7 @@ from xsdc.fitting.settings import ClusterSize, read_sizes
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+DIMENSIONS_PER_CLASS = (1.0, 2.0, 5.0)
 
 
 class DIFFRAC(Baseline):
@@ -42,10 +43,11 @@ class DIFFRAC(Baseline):
         Number of classes, k. By default as many as the labels name. Without labels it may stay open: a number within
         the bounds of ``cluster_size`` is then suggested.
     ridge : float or "auto"
-        lambda, for features that are centred and have a norm of one on average. "auto" gives the cost an effective
-        dimension of five for each class, and takes the value with the least left-out error for the classifier.
+        lambda, for features that are centred and have a norm of one on average. "auto" averages the cost over effective
+        dimensions of one, two and five for each class, and takes the value with the least left-out error for the
+        classifier.
     cluster_size : "auto", "equal", (min, max), one pair per class, or mapping from class to pair
-        Bounds on the share of points in a class, as for `xsdc.XSDC`. "auto" is from 1/1.6 to 1.6 of the equal share.
+        Bounds on the share of points in a class, as for `xsdc.XSDC`. "auto" is as there, too.
     random_state : int, RandomState or None
         The one source of randomness.
 
@@ -150,9 +152,12 @@ class DIFFRAC(Baseline):
         k, constraints = len(knowledge.names), knowledge.constraints
         if k == 1 or (constraints.classes >= 0).all():
             return np.maximum(constraints.classes, 0)
-        S = RidgeSmoother(Phi, k, lam=self.ridge)
-        (sizes, *_) = bounds.counts(constraints, np.arange(knowledge.n), k)
-        return find_groups(S, constraints, k, sizes=sizes, rng=rng).codes
+        spectrum = decompose(Phi)
+        automatic = [spectrum.ridge_for_classes(k, per_class=d) for d in DIMENSIONS_PER_CLASS]
+        ridges = automatic if isinstance(self.ridge, str) else [self.ridge]
+        S = Mean([RidgeSmoother(Phi, k, lam=lam) for lam in ridges])
+        sizes = bounds.counts(constraints, np.arange(knowledge.n), k)
+        return find_groups(S, constraints, k, sizes=sizes, rng=rng)[0].codes
 
     def _codes(self, X: Floats) -> Ints:
         codes: Ints = (X @ self.coef_.T + self.intercept_).argmax(1)

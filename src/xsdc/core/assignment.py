@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import Bounds as OptimizeBounds
-from scipy.optimize import LinearConstraint, milp
+from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_matrix, identity, kron
 
 from xsdc.core.constraints import Constraints
@@ -15,7 +14,7 @@ Ints = npt.NDArray[np.int64]
 SWEEPS = 20
 PRICE_SWEEPS, FEW_SWEEPS = 200, 5  # over the prices of classes, from the beginning and from prices that are near
 MOST_PRICED = 5000  # groups by which prices are first found
-MOST_WHOLE, MOST_NODES = 500, 1000  # groups that are kept whole by branch and bound, and its steps
+MOST_WHOLE, MOST_NODES = 500, 1000  # integer groups of branch and bound, and its nodes
 
 
 def assign(
@@ -85,55 +84,47 @@ def _within_sizes(total: Floats, weight: Ints, lo: Floats, hi: Floats, *, prices
     """Choose the classes of highest total score whose sizes are within bounds: a transport problem.
 
     Its dual has a price for each class, per point, and every group takes the class with the best score after the price.
-    Groups of several points may leave a bound unmet; then those that lose least are moved.
+    Groups of several points may leave a bound unmet; then those that lose least are moved, and where that does not do
+    either, whole groups are assigned by branch and bound.
     """
-    sweeps = PRICE_SWEEPS if prices is None else FEW_SWEEPS
+    first = prices is None
+    sweeps = PRICE_SWEEPS if first else FEW_SWEEPS
     prices = np.zeros(total.shape[1]) if prices is None else prices
     step = len(total) // MOST_PRICED
-    if sweeps == PRICE_SWEEPS and step > 1:  # prices of a sample are near those of all
+    if first and step > 1:  # prices of a sample are near those of all
         share = weight[::step].sum() / weight.sum()
         _ascend(total[::step], weight[::step], lo * share, hi * share, prices=prices, sweeps=sweeps)
         sweeps = FEW_SWEEPS
     _ascend(total, weight, lo, hi, prices=prices, sweeps=sweeps)
     choice = _repaired(total, (total - weight[:, None] * prices).argmax(1), weight, lo, hi)
-    counts = np.bincount(choice, weight, minlength=total.shape[1])
-    if (counts < lo).any() or (counts > hi).any():
-        choice = _whole(total, choice, weight, lo, hi)
+    unmet = outside_sizes(np.repeat(choice, weight), (lo, hi))
+    if unmet and first and len(total) <= MOST_PRICED and weight.max() > 1:
+        choice = _branch_and_bound(total, choice, weight, lo, hi)
     return choice
 
 
-def _whole(total: Floats, choice: Ints, weight: Ints, lo: Floats, hi: Floats) -> Ints:
-    """Choose classes within bounds for groups of several points, by branch and bound; as they are where none is found.
+def _branch_and_bound(total: Floats, choice: Ints, weight: Ints, lo: Floats, hi: Floats) -> Ints:
+    """Meet sizes exactly with groups of several points, a knapsack problem; return ``choice`` where no way is found.
 
-    Groups of one point follow the others, as far as these have left a choice of bounds. The search ends after a number
-    of steps, and not of seconds, so that its result does not depend on the load of the machine.
+    Only the largest groups are integer variables; single points are moved afterwards. The search is limited by nodes
+    and not by seconds, so that its result does not depend on the load of the machine.
     """
-    large = np.flatnonzero(weight > 1)
-    large = large[np.argsort(-weight[large], kind="stable")][:MOST_WHOLE]
-    singles = np.setdiff1d(np.arange(len(weight)), large)
-    k = total.shape[1]
-    rest = np.where(
-        np.isfinite(total[singles]), 1.0, 0.0
-    )  # a single point may be split over classes; it stands for all
-    values = np.concatenate([total[large], total[singles]])
-    weights = np.concatenate([weight[large], weight[singles]]).astype(np.float64)
-    possible = np.concatenate([np.isfinite(total[large]).astype(np.float64), rest])
-    sums = kron(weights[None, :], identity(k), format="csr")
+    n_groups, k = total.shape
+    possible = np.isfinite(total)
+    whole = np.argsort(-weight, kind="stable")[:MOST_WHOLE]
     result = milp(
-        -np.where(possible > 0, values, 0.0).ravel(),
-        integrality=np.repeat(np.arange(len(values)) < len(large), k).astype(int),
-        bounds=OptimizeBounds(0, possible.ravel()),
+        -np.where(possible, total, 0.0).ravel(),
+        integrality=np.repeat(np.isin(np.arange(n_groups), whole[weight[whole] > 1]), k).astype(np.int64),
+        bounds=Bounds(0, possible.ravel().astype(np.float64)),
         constraints=[
-            LinearConstraint(sums, lo, hi),
-            LinearConstraint(kron(identity(len(values)), np.ones((1, k)), format="csr"), 1, 1),
+            LinearConstraint(kron(weight[None, :].astype(np.float64), identity(k), format="csr"), lo, hi),
+            LinearConstraint(kron(identity(n_groups), np.ones((1, k)), format="csr"), 1, 1),
         ],
         options={"node_limit": MOST_NODES, "mip_rel_gap": 0.01},
     )
     if result.x is None:
         return choice
-    found = choice.copy()
-    found[np.concatenate([large, singles])] = result.x.reshape(-1, k).argmax(1)
-    return _repaired(total, found, weight, lo, hi)
+    return _repaired(total, result.x.reshape(n_groups, k).argmax(1), weight, lo, hi)
 
 
 def _ascend(total: Floats, weight: Ints, lo: Floats, hi: Floats, *, prices: Floats, sweeps: int) -> None:

@@ -106,7 +106,7 @@ def nearest(points: Tensor, queries: Tensor | None, n_neighbors: int) -> tuple[F
     n, m = len(points), len(looked_for)
     kept = min(n_neighbors + SPARE, n - (queries is None))
     squares = points.square().sum(1)
-    rows = max(1, BLOCK_NUMBERS // max(n, 4 * kept * points.shape[1]))
+    rows = max(1, BLOCK_NUMBERS // max(n, 16 * kept * points.shape[1]))
     distances: Floats = np.empty((m, n_neighbors))
     neighbors: Ints = np.empty((m, n_neighbors), dtype=np.int64)
     for start in range(0, m, rows):

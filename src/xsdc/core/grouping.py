@@ -31,6 +31,7 @@ Sizes = tuple[Floats, Floats]
 MOST_STEPS = 50
 POWER_STEPS = 30
 STARTS = 5  # of k-means on each form of the relaxed solution
+CLEARLY = 0.8  # of what narrow bounds on sizes leave unexplained beyond chance; wider ones must leave no more
 
 
 class Smoother(Protocol):
@@ -162,10 +163,10 @@ def find_groups(
     constraints: Constraints,
     k: int,
     *,
-    sizes: Sizes | None,
+    sizes: Sequence[Sizes] | None,
     also_from: Sequence[Smoother] = (),
     rng: np.random.RandomState,
-) -> Grouping:
+) -> tuple[Grouping, Sizes | None]:
     """Solve from several starts, and keep the solution of the highest objective.
 
     Without the assignment's constraints the best Y are the leading eigenvectors of S. Starts are found by k-means on
@@ -173,22 +174,37 @@ def find_groups(
 
     Parameters
     ----------
-    S, constraints, k, sizes
+    S, constraints, k
         As for `solve`.
+    sizes : sequence of pairs of arrays, each of shape (k,), or None
+        Least and largest number of points of each class. Of several bounds, from narrow to wide, wider ones are taken
+        where they leave clearly less unexplained beyond chance.
     also_from : sequence of Smoother
         Others whose eigenvectors give further starts.
     rng : RandomState
         Source of randomness.
+
+    Returns
+    -------
+    Grouping
+    sizes : pair of arrays or None
+        The bounds that were taken.
     """
     relaxed = [leading_eigenvectors(each, constraints.n, k + 1, rng=rng) for each in (S, *also_from)]
+    starts = [start for found in relaxed for start in _starts(*found, k, rng)]
     labels = np.eye(k)[constraints.classes] * (constraints.classes >= 0)[:, None]
     if labels.any(axis=0).all():
-        named = [np.asarray(S(labels / labels.sum(axis=0)).argmax(1))]
-    else:
-        starts = [start for found in relaxed for start in _starts(*found, k, rng)]
-        named = [match_classes(start, constraints, k, sizes=sizes) for start in starts]
-    best = max((solve(S, start, constraints, k, sizes=sizes) for start in named), key=lambda found: found.objective)
-    return replace(best, eigenvalues=relaxed[0][0])
+        starts = [np.asarray(S(labels / labels.sum(axis=0)).argmax(1))]
+    best, taken = None, None
+    bounds: Sizes | None
+    for bounds in [None] if sizes is None else sizes:
+        named = [match_classes(start, constraints, k, sizes=bounds) for start in starts]
+        solved = [solve(S, start, constraints, k, sizes=bounds) for start in named]
+        found = max(solved, key=lambda each: each.objective)
+        if best is None or 1 - found.beyond_chance < CLEARLY * (1 - best.beyond_chance):
+            best, taken = found, bounds
+    assert best is not None  # noqa: S101  at least one bound, or none, was tried
+    return replace(best, eigenvalues=relaxed[0][0]), taken
 
 
 def _starts(eigenvalues: Floats, V: Floats, k: int, rng: np.random.RandomState) -> list[Ints]:

@@ -135,10 +135,10 @@ class Spectrum:
             low, high = (middle, high) if self.effective_dimension(2.0**middle) > dimension else (low, middle)
         return float(2.0 ** ((low + high) / 2))
 
-    def ridge_for_classes(self, k: int) -> float:
-        """Ridge at which five directions per class pass, or as many as points and features bear."""
+    def ridge_for_classes(self, k: int, *, per_class: float = DIMENSIONS_PER_CLASS) -> float:
+        """Ridge of an effective dimension of so many for each class, or of as many as points and features bear."""
         most = 0.9 * min(self.n / 4, max(len(self.s), 1))
-        return self.ridge_for_dimension(min(DIMENSIONS_PER_CLASS * k, most))
+        return self.ridge_for_dimension(min(per_class * k, most))
 
     def leave_one_out(self, Y: Tensor, lam: float) -> Tensor:
         """Score each point by the ridge classifier fitted to all the others, shape (n, k), without refitting."""

@@ -1,13 +1,13 @@
 """Choosing what the user left open, from what the user gave: the network's width, the plan, ridges and sizes.
 
-The numbers were settled on scikit-learn's digits, whole and thinned; docs/results.md shows what they give.
+The numbers of training were settled on scikit-learn's digits, whole and thinned (docs/results.md); those of groups on
+the half `settle` of the suite (docs/suite.md) and on thinned digits.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from xsdc.core.objective import Spectrum
 from xsdc.core.sizes import ClassSizes
 from xsdc.fitting.bounds import Bounds
 from xsdc.fitting.choices import Choices
@@ -145,8 +145,3 @@ def _around(knowledge: Knowledge, low: float, high: float) -> ClassSizes:
 def training_dimension(n_clusters: int | None, n: int, n_features: int) -> float:
     """Effective dimension at which the features are trained."""
     return min(TRAINING_DIMENSION * (n_clusters or 10), n / 4, 0.94 * n_features)
-
-
-def suggesting_ridge(spectrum: Spectrum) -> float:
-    """Ridge of the cost whose balanced M suggests a number of classes, the first of several."""
-    return spectrum.ridge_for_dimension(min(9.0, spectrum.n / 4, 0.9 * max(len(spectrum.s), 1)))

@@ -30,7 +30,7 @@ from xsdc.fitting.train import hold_out, make_trainer, why_stopped
 from xsdc.networks import Network
 from xsdc.networks.rows import Rows
 from xsdc.training import Trainer
-from xsdc.validation import named as listed
+from xsdc.validation import named
 
 Ints = npt.NDArray[np.int64]
 MOST_BALANCED = 3000  # points that stand for all where M is balanced, or sizes are checked
@@ -121,7 +121,7 @@ def fit_model(
     *,
     choices: Choices,
     validation: tuple[Tensor, Ints] | None = None,
-    named: npt.NDArray[Any] | None = None,
+    earlier: npt.NDArray[Any] | None = None,
     rng: np.random.RandomState,
     generator: torch.Generator,
 ) -> Fitted:
@@ -141,7 +141,7 @@ def fit_model(
         Where choices are written down.
     validation : pair of Tensor and array of int, optional
         Prepared data and codes of a validation set that the user gave.
-    named : array, shape (n,), optional
+    earlier : array, shape (n,), optional
         Names of the points' classes in an earlier fit; groups that no label names keep theirs.
     rng : RandomState
         Source of randomness for what scikit-learn does.
@@ -184,7 +184,7 @@ def fit_model(
             knowledge,
             settings,
             bounds=bounds,
-            named=named,
+            earlier=earlier,
             choices=choices,
             rng=rng,
         )
@@ -199,7 +199,7 @@ def _conclude(
     settings: Settings,
     *,
     bounds: Bounds,
-    named: npt.NDArray[Any] | None,
+    earlier: npt.NDArray[Any] | None,
     choices: Choices,
     rng: np.random.RandomState,
 ) -> Fitted:
@@ -211,9 +211,9 @@ def _conclude(
     if not bounds.given:
         bounds = choose_bounds(knowledge)  # the number of classes may have been open
     before = None
-    if named is not None:
+    if earlier is not None:
         code_of = {name: code for code, name in enumerate(knowledge.names.tolist())}
-        before = np.array([code_of.get(name, -1) for name in named.tolist()])
+        before = np.array([code_of.get(name, -1) for name in earlier.tolist()])
     outcome = label_points(
         data, Phi, knowledge, bounds=bounds, ridge=settings.ridge, before=before, choices=choices, rng=rng
     )
@@ -280,7 +280,7 @@ def check_sizes(cluster_size: ClusterSize, knowledge: Knowledge) -> ClassSizes |
             raise
         rows = some[list(error.rows)].tolist()  # it names places among them, and sizes among them
         raise InfeasibleError(
-            f"No grouping meets the bounds on sizes together with what is known of the points {listed(rows)} (seen"
+            f"No grouping meets the bounds on sizes together with what is known of the points {named(rows)} (seen"
             f" among {len(some)} of {knowledge.n} points). Lower the minimum, raise the maximum or drop some"
             " constraints.",
             rows=rows,

@@ -21,7 +21,6 @@ from xsdc.core.propagation import Propagation
 
 Ints = npt.NDArray[np.int64]
 LEAK = 0.1  # of the graphs' smoothers, settled on the suite; 0.3 gives much the same
-CLEARLY = 0.8  # of what groups leave untold beyond chance; wider bounds on sizes must leave no more
 MOST_STARTED = 5000  # points by which the best of several starts is found; the others follow from there
 
 
@@ -48,8 +47,7 @@ def group_points(
     k : int
         Number of groups.
     sizes : sequence of pairs of arrays, each of shape (k,)
-        Least and largest number of points of each; or first narrow bounds, and then wider ones, which are taken where
-        they leave clearly less untold.
+        Least and largest number of points of each, in one or several ways, as for `find_groups`.
     ridge : float or "auto"
         lambda of the regression.
     rng : RandomState
@@ -62,13 +60,9 @@ def group_points(
     some, share = torch.from_numpy(few), len(few) / n
     known = constraints.restricted(few)
     S, unlinked = _smoothers(inputs[some], Phi[some], known, k, ridge)
-    bounds, found = sizes[0], None
-    for wider in sizes:
-        here = (np.floor(wider[0] * share), np.ceil(wider[1] * share))
-        other = find_groups(S, known, k, sizes=here, also_from=unlinked, rng=rng)
-        if found is None or 1 - other.beyond_chance < CLEARLY * (1 - found.beyond_chance):
-            bounds, found = wider, other
-    assert found is not None  # noqa: S101  there are bounds
+    here = [(np.floor(lo * share), np.ceil(hi * share)) for lo, hi in sizes]
+    found, taken = find_groups(S, known, k, sizes=here, also_from=unlinked, rng=rng)
+    bounds = next(each for each, some in zip(sizes, here, strict=True) if some is taken)
     if len(few) == n:
         return found
     near = NeighborIndex.of(inputs[some]).weights(inputs)

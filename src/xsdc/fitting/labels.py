@@ -142,7 +142,7 @@ def label_points(
             ridge=ridge,
             rng=rng,
         )
-        why = "share of the groups that graphs and a ridge regression tell, the most of several starts"
+        why = "objective, at most 1: how well graphs and ridge regression explain the groups; best of several starts"
         choices.note("groups", round(grouping.objective, 4), why)
         classes, eigenvalues = grouping.codes, grouping.eigenvalues
         if before is not None:

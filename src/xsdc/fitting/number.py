@@ -14,7 +14,6 @@ from xsdc.core.number import largest_number, suggest_number
 from xsdc.core.objective import Spectrum, decompose
 from xsdc.core.rounding import spectral_embedding
 from xsdc.core.sizes import ClassSizes
-from xsdc.fitting.automatic import suggesting_ridge
 from xsdc.fitting.bounds import Bounds
 from xsdc.fitting.choices import Choices
 from xsdc.fitting.knowledge import Knowledge
@@ -23,7 +22,7 @@ from xsdc.networks.rows import Rows
 
 MOST_BALANCED = 3000  # points whose M is balanced
 MOST_SUGGESTED = 50
-DIMENSIONS = (1, 2, 3, 5, 15, 30)
+DIMENSIONS = (1, 2, 3, 5, 9, 15, 30)  # effective dimensions at which M is balanced
 CLEARLY = 0.1  # fall of eigenvalues that separate groups show, and others do not
 
 
@@ -48,10 +47,8 @@ def with_number(
     points = choose_points(knowledge, rng, most=MOST_BALANCED)
     spectrum = decompose(Phi[torch.from_numpy(points)])
     constraints = knowledge.constraints.restricted(points)
-    ridges = [suggesting_ridge(spectrum) if ridge == "auto" else ridge]
-    if ridge == "auto":
-        most = 0.9 * min(spectrum.n / 4, len(spectrum.s))
-        ridges += [spectrum.ridge_for_dimension(d) for d in DIMENSIONS if d <= most]
+    most = 0.9 * max(min(spectrum.n / 4, len(spectrum.s)), 1)
+    ridges = [ridge] if ridge != "auto" else [spectrum.ridge_for_dimension(min(d, most)) for d in DIMENSIONS]
     falls = [_falls(spectrum, constraints, lam, bounds.sizes, entropy=entropy, rng=rng) for lam in ridges]
     number, fall = max(falls, key=lambda found: found[1])
     why = f"eigenvalues of the balanced M fall most after it, by {fall:.2f}"
