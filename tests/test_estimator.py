@@ -326,13 +326,13 @@ class TestPrediction:
         assert (model.classes_[p.argmax(1)] == model.predict(X)).all()
 
     def test_probabilities_are_calibrated_by_left_out_labels(self):
-        X, y = groups(600, 3, spread=0.4)  # groups that overlap
-        given = np.where(np.arange(600) < 300, y, -1)
-        model = XSDC(random_state=0).fit(X[:500], given[:500])
+        X, y = groups(2500, 3, spread=0.4)  # groups that overlap; the accuracy of 2,000 points is known to a point
+        given = np.where(np.arange(500) < 300, y[:500], -1)
+        model = XSDC(random_state=0).fit(X[:500], given)
         p = model.predict_proba(X[500:])
         accuracy = (p.argmax(1) == y[500:]).mean()
         assert accuracy < 0.95  # else there would be nothing to calibrate
-        assert abs(p.max(1).mean() - accuracy) < 0.1
+        assert abs(p.max(1).mean() - accuracy) < 0.06
         assert "300 left-out labels" in _choice(model, "classifier")["why"]
 
     def test_probabilities_of_groups_say_how_well_they_are_told(self):
@@ -366,6 +366,8 @@ class TestPrediction:
         long = X[y == 1]
         assert set(model.predict(long)) == {"antelope"}
         assert model.score(long, np.array(["ant"] * len(long))) == 0
+        with pytest.raises(InvalidInputError, match="of one kind; y holds 0"):
+            model.score(long, np.zeros(len(long), dtype=int))
         large = XSDC(max_iter=2, random_state=0).fit(X, y + 254)
         assert large.score(X, (y + 254).astype(np.uint8)) < 0.7  # 256 is 0 there
 

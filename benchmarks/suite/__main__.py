@@ -24,10 +24,12 @@ from benchmarks.suite.summary import OURS, UNTRAINED, Cell, collect, of_half
 from benchmarks.suite.table import (
     headline_table,
     lead_table,
+    means_table,
     methods_table,
     sentence,
     training_sentence,
     training_table,
+    untrained_sentence,
     write_csv,
 )
 
@@ -112,6 +114,12 @@ def write_tables(options: argparse.Namespace) -> None:
     write_between_markers(PAGE, "\n".join(versions), name="version")
     code = code_of_half(records, "settle", asked, methods=(OURS, UNTRAINED))
     both = of_half(collect(records, code=code, methods=(OURS, UNTRAINED)), "settle")
+    write_between_markers(PAGE, means_table(both), name="means")
+    code = code_of_half(records, "settle", asked, methods=(UNTRAINED,))
+    alone = of_half(collect(records, code=code, methods=(UNTRAINED,)), "settle")
+    commits = sorted({trial["commit"] for cell in alone for trial in cell.trials[UNTRAINED]})
+    said = f"{untrained_sentence(alone)} (Commit {', '.join(commits)}, fingerprint {code}.)"
+    write_between_markers(PAGE, said, name="untrained")
     write_between_markers(PAGE, f"{training_sentence(both)}\n\n{training_table(both)}", name="training")
     cells = [cell for half in HALVES for cell in halves[half]]
     write_between_markers(PAGE, methods_table(cells), name="methods")

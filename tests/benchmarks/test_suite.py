@@ -28,10 +28,12 @@ from benchmarks.suite.summary import OURS, UNTRAINED, collect, of_half, overall
 from benchmarks.suite.table import (
     headline_table,
     lead_table,
+    means_table,
     methods_table,
     sentence,
     training_sentence,
     training_table,
+    untrained_sentence,
 )
 from tests.problems import blobs
 
@@ -397,6 +399,10 @@ class TestSummary:
         assert "| settle | 5 labels per class | 1 | 0.800 | 0.870 (LDA) | 0.870 | 0 |" in headline_table(cells)
         both = collect(RECORDS, code="new", methods=(OURS, UNTRAINED))
         assert "| wine |  |  |  | +0.0 |" in training_table(both)
+        assert "| data: table | 1 | -7.0 | -7.0 |" in means_table(both)
+        assert "| level: 5 | 1 | -7.0 | -7.0 |" in means_table(both)
+        alone = collect(RECORDS, code="new", methods=(UNTRAINED,))
+        assert untrained_sentence(alone).endswith("worst on wine at 5: -7.0. Mean lead -7.0 points; by level 5 -7.0.")
         assert training_sentence(both).startswith("Training gains more than half a point in 0 of 1 cells")
 
 
@@ -414,7 +420,7 @@ class TestCommand:
         pytest.importorskip("matplotlib")
         docs = tmp_path / "docs"
         (docs / "suite").mkdir(parents=True)
-        names = ("version", "settle", "report", "training", "methods", "suite")
+        names = ("version", "settle", "report", "means", "untrained", "training", "methods", "suite")
         page = "".join(f"<!-- {name}:start -->\n<!-- {name}:end -->\n" for name in names)
         for path in (docs / "suite.md", tmp_path / "README.md"):
             path.write_text(page, encoding="utf-8")

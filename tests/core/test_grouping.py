@@ -24,7 +24,6 @@ from xsdc.core.grouping import (
     with_links,
 )
 from xsdc.core.objective import cost_matrix
-from xsdc.core.propagation import Propagation
 
 
 def seed(number: int = 0) -> np.random.RandomState:
@@ -36,7 +35,7 @@ def graph_of(X: torch.Tensor, n_neighbors: int = 10) -> csr_matrix:
 
 
 def both(X: torch.Tensor, k: int) -> Mean:
-    return Mean([GraphSmoother(Propagation(graph_of(X), leak=0.1)), RidgeSmoother(X, k)])
+    return Mean([GraphSmoother(graph_of(X), leak=0.1), RidgeSmoother(X, k)])
 
 
 def moons(n: int) -> tuple[torch.Tensor, np.ndarray]:
@@ -60,7 +59,7 @@ class TestSmoothers:
         root = np.sqrt(W.sum(1))
         L = np.eye(60) - W / root[:, None] / root
         expected = 0.1 * np.linalg.inv(L + 0.1 * np.eye(60))
-        found = GraphSmoother(Propagation(csr_matrix(W), leak=0.1))(np.eye(60))
+        found = GraphSmoother(csr_matrix(W), leak=0.1)(np.eye(60))
         assert found == pytest.approx(expected, abs=1e-4)
 
     @given(st.integers(0, 1000))
@@ -71,7 +70,7 @@ class TestSmoothers:
         pairs = rng.permutation(30)[:12].reshape(6, 2)
         known = close(30, must_link=pairs[:3], cannot_link=pairs[3:], n_classes=3)
         W = with_links(graph_of(X, 4), known)
-        S = Mean([GraphSmoother(Propagation(W, leak=0.1)), RidgeSmoother(X, 2)])(np.eye(30))
+        S = Mean([GraphSmoother(W, leak=0.1), RidgeSmoother(X, 2)])(np.eye(30))
         values = np.linalg.eigvalsh((S + S.T) / 2)
         assert np.abs(S - S.T).max() < 1e-4
         assert values.min() > -1e-4
@@ -104,7 +103,7 @@ class TestSolve:
             return float((Y * S(Y)).sum()) / 9
 
         every = [np.array(codes) for codes in itertools.product((0, 1), repeat=9) if 3 <= sum(codes) <= 6]
-        found = find_groups(S, close(9, n_classes=2), 2, sizes=[sizes], rng=seed())[0]
+        found = find_groups(S, close(9, n_classes=2), 2, sizes=[[sizes]], rng=seed())[0]
         assert found.objective == pytest.approx(max(map(objective, every)))
         assert found.objective == pytest.approx(objective(found.codes))
         assert found.converged
@@ -124,9 +123,9 @@ class TestSolve:
     def test_a_graph_finds_what_no_line_separates(self):
         X, y = moons(300)
         sizes = (np.full(2, 100.0), np.full(2, 200.0))
-        graph = GraphSmoother(Propagation(graph_of(X), leak=0.1))
+        graph = GraphSmoother(graph_of(X), leak=0.1)
         by_graph, by_line = (
-            agreement(find_groups(S, close(300, n_classes=2), 2, sizes=[sizes], rng=seed())[0].codes, y).accuracy
+            agreement(find_groups(S, close(300, n_classes=2), 2, sizes=[[sizes]], rng=seed())[0].codes, y).accuracy
             for S in (graph, RidgeSmoother(X, 2))
         )
         assert by_graph > 0.97
@@ -142,7 +141,7 @@ class TestSolve:
             90, labels=labels, must_link=pairs[same], cannot_link=pairs[~same], allowed={20: [0]}, n_classes=3
         )
         sizes = (np.full(3, 20.0), np.full(3, 40.0))
-        found = find_groups(both(X, 3), known, 3, sizes=[sizes], rng=seed())[0].codes
+        found = find_groups(both(X, 3), known, 3, sizes=[[sizes]], rng=seed())[0].codes
         assert (found[:6] == labels[:6]).all()
         assert found[20] == 0
         assert (found[pairs[same, 0]] == found[pairs[same, 1]]).all()
@@ -154,7 +153,7 @@ class TestSolve:
     def test_sizes_are_met_exactly(self, counts):
         X, _ = blobs(100, 3)
         sizes = (np.array(counts, dtype=float), np.array(counts, dtype=float))
-        found = find_groups(both(X, 3), close(100, n_classes=3), 3, sizes=[sizes], rng=seed())[0]
+        found = find_groups(both(X, 3), close(100, n_classes=3), 3, sizes=[[sizes]], rng=seed())[0]
         assert np.bincount(found.codes).tolist() == list(counts)
 
     def test_links_tell_apart_what_features_do_not(self):
@@ -166,9 +165,9 @@ class TestSolve:
         same = y[pairs[:, 0]] == y[pairs[:, 1]]
         known = close(200, must_link=pairs[same], cannot_link=pairs[~same], n_classes=2)
         W = with_links(graph_of(X), known)
-        S = Mean([GraphSmoother(Propagation(W, leak=0.1)), RidgeSmoother(X, 2)])
+        S = Mean([GraphSmoother(W, leak=0.1), RidgeSmoother(X, 2)])
         sizes = (np.full(2, 60.0), np.full(2, 140.0))
-        found = find_groups(S, known, 2, sizes=[sizes], rng=seed())[0]
+        found = find_groups(S, known, 2, sizes=[[sizes]], rng=seed())[0]
         assert agreement(found.codes, y).accuracy > 0.97
 
     def test_same_seed_same_groups(self):

@@ -11,9 +11,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from xsdc import XSDC
+from xsdc.fitting import groups, representation
 from xsdc.fitting import labels as module
-from xsdc.fitting import representation
 from xsdc.fitting.ensemble import VIEWS, deal, fit_ensemble
+from xsdc.fitting.groups import Inputs, LabelSolver
 from xsdc.fitting.labels import _limited
 from xsdc.fitting.models import Linear, Trees
 from xsdc.fitting.representation import fit_representation
@@ -126,6 +127,61 @@ class TestEnsemble:
         X = rng.normal(size=(600, 20))  # two halves of one cloud
         graphs, linear = weights(X, some((X[:, 0] + X[:, 1] > 0).astype(int), 60))
         assert linear > graphs
+
+
+class TestSolver:
+    def solver(self, X, classes, k, **options):
+        n = len(X)
+        sizes = [(np.full(k, np.floor(n / k / t)), np.full(k, np.ceil(n / k * t))) for t in (1.1, 1.6)]
+        inputs = Inputs(torch.from_numpy(X), None, ridge="auto")
+        return LabelSolver(inputs, classes, k, sizes=sizes, rng=np.random.RandomState(0), **options)
+
+    def test_one_label_of_each_class_names_clear_groups(self):
+        X, y = gaussians(spread=8.0)
+        given = some(y, 1)
+        labeled = np.flatnonzero(given >= 0)
+        for scores in self.solver(X, given, 3).scores(labeled, given[labeled]):
+            assert (scores.argmax(1) == y).mean() > 0.99
+
+    def test_a_class_whose_label_is_left_out_does_not_take_points_of_others(self):
+        X, y = gaussians(spread=8.0)
+        given = some(y, 1)
+        shown = np.flatnonzero((given >= 0) & (given < 2))
+        from_labels, _ = self.solver(X, given, 3).scores(shown, given[shown])
+        assert (from_labels.argmax(1) == y)[y < 2].mean() > 0.99
+
+    def test_of_many_points_some_are_solved_for_labeled_ones_among_them(self, monkeypatch):
+        monkeypatch.setattr(groups, "MOST_STARTED", 60)
+        X, y = gaussians(spread=8.0)
+        given = some(y, 2)
+        labeled = np.flatnonzero(given >= 0)
+        solver = self.solver(X, given, 3)
+        assert len(solver.index.points) == 60
+        near = solver.index.weights(torch.from_numpy(X))
+        for scores in solver.scores(labeled, given[labeled]):
+            assert (np.asarray(near @ scores).argmax(1) == y).mean() > 0.98
+
+    def test_it_counts_where_few_labels_lie_in_clear_groups(self):
+        X, y = load_digits(return_X_y=True)
+        model = fit(X, some(y, 1))
+        chosen = next(choice for choice in model.history_["choices"] if choice["option"] == "classifier")
+        assert "solution from labels of inputs 0.50" in chosen["value"]
+        assert (model.labels_ == y).mean() > 0.87
+
+    def test_features_by_chance_that_are_too_few_are_left_out(self, monkeypatch):
+        asked = []
+
+        class Spy(Inputs):
+            def __init__(self, inputs, learned, **options):
+                asked.append(learned is not None)
+                super().__init__(inputs, learned, **options)
+
+        monkeypatch.setattr(module, "Inputs", Spy)
+        X, _ = gaussians(60)
+        narrow = {"name": "kn", "input": "vectors", "layers": [{"width": 20, "kernel": "rbf"}]}
+        for k, steps in ((5, 0), (5, 1), (4, 0)):
+            XSDC(k, network=narrow, random_state=0, max_iter=steps, supervised_iter=0).fit(X)
+        assert asked == [False, True, True]
 
 
 class TestFit:

@@ -156,7 +156,7 @@ class DIFFRAC(Baseline):
         automatic = [spectrum.ridge_for_classes(k, per_class=d) for d in DIMENSIONS_PER_CLASS]
         ridges = automatic if isinstance(self.ridge, str) else [self.ridge]
         S = Mean([RidgeSmoother(Phi, k, lam=lam) for lam in ridges])
-        sizes = bounds.counts(constraints, np.arange(knowledge.n), k)
+        sizes = bounds.ways(constraints, np.arange(knowledge.n), k)
         return find_groups(S, constraints, k, sizes=sizes, rng=rng)[0].codes
 
     def _codes(self, X: Floats) -> Ints:

@@ -98,6 +98,11 @@ def share_right(predicted: npt.NDArray[Any], y: object, *, named: bool, sample_w
             raise InvalidInputError("sample_weight is not supported where clusters are matched to classes.")
         return agreement(predicted, np.unique(truth, return_inverse=True)[1]).accuracy
     weight = None if sample_weight is None else np.asarray(sample_weight)[known]
+    label, found = truth[:1].tolist()[0], predicted[:1].tolist()[0]
+    if isinstance(label, str) != isinstance(found, str):
+        raise InvalidInputError(
+            f"y and the classes of the model must be of one kind; y holds {label!r}, the model says {found!r}."
+        )
     right = predicted.astype(object) == truth.astype(object)  # a common type might cut words or wrap numbers
     return float(np.average(right, weights=weight))
 

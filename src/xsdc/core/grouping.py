@@ -29,8 +29,11 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Sizes = tuple[Floats, Floats]
 MOST_STEPS = 50
+TOLERANCE = 1e-3  # of products with a graph's smoother
 POWER_STEPS = 30
-STARTS = 5  # of k-means on each form of the relaxed solution
+STARTS = 4  # of k-means on each form of the eigenvectors
+EIGENVECTORS = (1.0, 1.5, 2.0)  # per class: classes that are easy to tell may have several, others then come later
+SETTLED = 1e-3  # share of the points; where fewer change class, a solution is taken as found
 CLEARLY = 0.8  # of what narrow bounds on sizes leave unexplained beyond chance; wider ones must leave no more
 
 
@@ -66,10 +69,18 @@ class RidgeSmoother:
 
 
 class GraphSmoother:
-    """``leak (L + leak)⁻¹`` of a graph with normalised Laplacian L."""
+    """``leak (L + leak)⁻¹`` of a graph with normalised Laplacian L.
 
-    def __init__(self, propagation: Propagation) -> None:
-        self._propagation = propagation
+    Parameters
+    ----------
+    W : sparse matrix, shape (n, n)
+        Weights of the graph.
+    leak : float
+        A walk on the graph goes on for ``1 / leak`` steps on average.
+    """
+
+    def __init__(self, W: csr_matrix, *, leak: float) -> None:
+        self._propagation = propagation = Propagation(W, leak=leak, tolerance=TOLERANCE)
         self._root = np.sqrt(propagation.degrees)[:, None]
 
     def __call__(self, Y: Floats) -> Floats:
@@ -143,18 +154,21 @@ def solve(S: Smoother, codes: Ints, constraints: Constraints, k: int, *, sizes: 
         Least and largest number of points of each class.
     """
     prices = np.zeros(k)
-    codes = assign(S(np.eye(k)[codes]), constraints, sizes=sizes, prices=prices)
+    Y = np.eye(k)[codes]
+    scores = S(Y)
     best = Grouping(codes, -np.inf, 0, False)
     for step in range(1, MOST_STEPS + 1):
-        Y = np.eye(k)[codes]
-        scores = S(Y)
-        objective = float((Y * scores).sum()) / len(codes)
-        if objective > best.objective:
-            best = Grouping(codes, objective, step, False)
         found = assign(scores, constraints, sizes=sizes, prices=prices)
-        if (found == codes).all():
+        changed = Y[np.arange(len(found)), found] == 0
+        Y_found = np.eye(k)[found]
+        if changed.any():
+            scores = scores + S(Y_found - Y)  # little has changed: far fewer steps than from nothing
+        Y = Y_found
+        objective = float((Y * scores).sum()) / len(found)
+        if objective > best.objective:
+            best = Grouping(found, objective, step, False)
+        if step > 1 and changed.mean() < SETTLED:
             return Grouping(best.codes, best.objective, step, True)
-        codes = found
     return best
 
 
@@ -163,22 +177,23 @@ def find_groups(
     constraints: Constraints,
     k: int,
     *,
-    sizes: Sequence[Sizes] | None,
+    sizes: Sequence[Sequence[Sizes]] | None,
     also_from: Sequence[Smoother] = (),
     rng: np.random.RandomState,
 ) -> tuple[Grouping, Sizes | None]:
     """Solve from several starts, and keep the solution of the highest objective.
 
     Without the assignment's constraints the best Y are the leading eigenvectors of S. Starts are found by k-means on
-    them, scaled in two ways. Where labels name every class, they are the start.
+    them, scaled in several ways. Where labels name every class, they are the start.
 
     Parameters
     ----------
     S, constraints, k
         As for `solve`.
-    sizes : sequence of pairs of arrays, each of shape (k,), or None
-        Least and largest number of points of each class. Of several bounds, from narrow to wide, wider ones are taken
-        where they leave clearly less unexplained beyond chance.
+    sizes : sequence of sequences of pairs of arrays, each of shape (k,), or None
+        Least and largest number of points of each class, in one or several ways. Each way is a sequence of bounds from
+        narrow to wide: the best solution within the first is the start within the next. Of several ways a later one is
+        taken where it leaves clearly less unexplained beyond chance.
     also_from : sequence of Smoother
         Others whose eigenvectors give further starts.
     rng : RandomState
@@ -188,32 +203,36 @@ def find_groups(
     -------
     Grouping
     sizes : pair of arrays or None
-        The bounds that were taken.
+        The last bounds of the way that was taken.
     """
-    relaxed = [leading_eigenvectors(each, constraints.n, k + 1, rng=rng) for each in (S, *also_from)]
+    count = max(k + 1, round(max(EIGENVECTORS) * k))
+    relaxed = [leading_eigenvectors(each, constraints.n, count, rng=rng) for each in (S, *also_from)]
     starts = [start for found in relaxed for start in _starts(*found, k, rng)]
     labels = np.eye(k)[constraints.classes] * (constraints.classes >= 0)[:, None]
     if labels.any(axis=0).all():
         starts = [np.asarray(S(labels / labels.sum(axis=0)).argmax(1))]
     best, taken = None, None
-    bounds: Sizes | None
-    for bounds in [None] if sizes is None else sizes:
-        named = [match_classes(start, constraints, k, sizes=bounds) for start in starts]
-        solved = [solve(S, start, constraints, k, sizes=bounds) for start in named]
-        found = max(solved, key=lambda each: each.objective)
+    way: Sequence[Sizes | None]
+    for way in [[None]] if sizes is None else sizes:
+        named = [match_classes(start, constraints, k, sizes=way[0]) for start in starts]
+        found = max((solve(S, start, constraints, k, sizes=way[0]) for start in named), key=lambda each: each.objective)
+        for bounds in way[1:]:
+            found = solve(S, found.codes, constraints, k, sizes=bounds)
         if best is None or 1 - found.beyond_chance < CLEARLY * (1 - best.beyond_chance):
-            best, taken = found, bounds
-    assert best is not None  # noqa: S101  at least one bound, or none, was tried
-    return replace(best, eigenvalues=relaxed[0][0]), taken
+            best, taken = found, way[-1]
+    assert best is not None  # noqa: S101  at least one way was tried
+    return replace(best, eigenvalues=relaxed[0][0][: k + 1]), taken
 
 
 def _starts(eigenvalues: Floats, V: Floats, k: int, rng: np.random.RandomState) -> list[Ints]:
-    """Group points by their eigenvectors, k with rows of length one, and k without the first.
+    """Group points by leading eigenvectors, with rows of length one, and by k of them without the first.
 
     The first tells nothing apart where the graph is connected.
     """
-    length = np.linalg.norm(V[:, :k], axis=1, keepdims=True)
-    forms = (V[:, :k] / np.maximum(length, np.finfo(np.float64).tiny), V[:, 1:] * np.sqrt(eigenvalues[1:]))
+    forms = [V[:, 1 : k + 1] * np.sqrt(eigenvalues[1 : k + 1])]
+    for number in EIGENVECTORS:
+        Z = V[:, : round(number * k)]
+        forms.append(Z / np.maximum(np.linalg.norm(Z, axis=1, keepdims=True), np.finfo(np.float64).tiny))
     seeds = rng.randint(2**31, size=STARTS)
     return [KMeans(k, n_init=1, random_state=seed).fit_predict(Z) for Z in forms for seed in seeds]
 

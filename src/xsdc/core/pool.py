@@ -18,11 +18,11 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
-def fit_weights(opinions: Sequence[Floats], classes: Ints, *, prior: float) -> Floats:
-    """Find the weights that make left-out labels most likely, held near equal ones.
+def fit_weights(opinions: Sequence[Floats], classes: Ints, *, prior: Floats) -> Floats:
+    """Find the weights that make left-out labels most likely, held near those before.
 
-    Weights are not negative, and have independent normal priors of deviation one around ``prior / m``: what a few
-    labels say moves them a little, many labels decide.
+    Weights are not negative, and have independent normal priors of deviation one: what a few labels say moves them a
+    little, many labels decide.
 
     Parameters
     ----------
@@ -30,17 +30,15 @@ def fit_weights(opinions: Sequence[Floats], classes: Ints, *, prior: float) -> F
         Logarithms of probabilities of l labeled points, each found without the point's own label.
     classes : array of int, shape (l,)
         Their classes.
-    prior : float
-        Sum of the weights before any label is seen.
+    prior : array, shape (m,)
+        Weights before any label is seen.
 
     Returns
     -------
     array, shape (m,)
     """
-    m = len(opinions)
-    start = np.full(m, prior / m)
     if not len(classes):
-        return start
+        return prior
     stacked = np.stack(opinions)  # (m, l, k)
     rows = np.arange(len(classes))
     own = stacked[:, rows, classes]  # (m, l)
@@ -48,10 +46,10 @@ def fit_weights(opinions: Sequence[Floats], classes: Ints, *, prior: float) -> F
     def loss(w: Floats) -> tuple[float, Floats]:
         log_p = log_softmax(np.tensordot(w, stacked, axes=1), axis=1)
         expected = np.einsum("mlk,lk->ml", stacked, np.exp(log_p))
-        away = w - start
+        away = w - prior
         return float(away @ away / 2 - log_p[rows, classes].sum()), away - (own - expected).sum(axis=1)
 
-    found = minimize(loss, start, jac=True, bounds=[(0, None)] * m, method="L-BFGS-B")
+    found = minimize(loss, prior, jac=True, bounds=[(0, None)] * len(prior), method="L-BFGS-B")
     return np.asarray(found.x, dtype=np.float64)
 
 

@@ -28,14 +28,17 @@ class Propagation:
         Symmetric weights.
     leak : float
         How soon walks end.
+    tolerance : float
+        Relative residual at which the equation counts as solved.
     """
 
-    def __init__(self, W: csr_matrix, *, leak: float = LEAK) -> None:
+    def __init__(self, W: csr_matrix, *, leak: float = LEAK, tolerance: float = TOLERANCE) -> None:
         degrees = np.asarray(abs(W).sum(axis=1)).ravel()
         self.degrees = np.where(degrees > 0, degrees, 1.0)
         scale = diags(self.degrees**-0.5)
         self._N = (scale @ W @ scale).tocsr()
         self.leak = leak
+        self._tolerance = tolerance
 
     def visits(self, sources: Floats) -> Floats:
         """Solve for sources (n, c)."""
@@ -58,7 +61,7 @@ class Propagation:
         root = np.sqrt(self.degrees)[:, None]
         diagonal = held + (1 + self.leak)
         R = sources / root
-        goal = TOLERANCE * np.linalg.norm(R, axis=0)
+        goal = self._tolerance * np.linalg.norm(R, axis=0)
         X, Z = np.zeros_like(R), R / diagonal
         P, rz = Z, (R * Z).sum(axis=0)
         for _ in range(MOST_STEPS):

@@ -20,9 +20,10 @@ from xsdc.training import Plan
 NARROWEST, WIDEST = 100, 512  # filters of a kernel network on vectors
 OPEN_SIZES = (0.02, 0.5)  # shares, where neither the number of classes nor a bound is given
 TRAINING_RANGE = (0.5, 2.0)  # multiples of the equal share 1/k
-# Of groups at the end, settled on the suite: wider ones for all data are behind by a point or two, but where groups are
-# clear and uneven the narrow ones cut them apart.
-GROUPS_RANGE, WIDER_RANGE = (1 / 1.6, 1.6), (1 / 5, 5.0)
+# Of groups at the end, settled on the suite. Groups of much the same size are found first, and may then differ more:
+# sizes alone tell that a class which is near another one is a class. Wider bounds for all data are behind by a point or
+# two, but where groups are clear and uneven the narrow ones cut them apart.
+FIRST_RANGE, GROUPS_RANGE, WIDER_RANGE = (1 / 1.1, 1.1), (1 / 1.6, 1.6), (1 / 5, 5.0)
 TRAINING_DIMENSION = 5.0  # per class
 ENOUGH_TO_HOLD_OUT = 500
 FEWEST_TO_TRAIN = 10
@@ -126,7 +127,8 @@ def choose_sizes(knowledge: Knowledge, given: ClassSizes | None, choices: Choice
 
 def choose_bounds(knowledge: Knowledge) -> Bounds:
     """Bounds on the sizes of groups, where the user has given none."""
-    return Bounds(_around(knowledge, *GROUPS_RANGE), given=False, wider=_around(knowledge, *WIDER_RANGE))
+    first, sizes, wider = (_around(knowledge, *limits) for limits in (FIRST_RANGE, GROUPS_RANGE, WIDER_RANGE))
+    return Bounds(sizes, given=False, first=first, wider=wider)
 
 
 def _around(knowledge: Knowledge, low: float, high: float) -> ClassSizes:

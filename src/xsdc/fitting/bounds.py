@@ -12,6 +12,7 @@ from xsdc.core.sizes import ClassSizes
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Counts = tuple[Floats, Floats]
 SLACK = 1e-9
 
 
@@ -25,30 +26,39 @@ class Bounds:
         As shares of all points; one bound for each class, or one for all.
     given : bool
         Whether they are the user's, to be kept in the labels too.
+    first : ClassSizes, optional
+        Narrower ones, within which groups are found first.
     wider : ClassSizes, optional
         For groups whose sizes clearly differ more.
     """
 
     sizes: ClassSizes
     given: bool
+    first: ClassSizes | None = None
     wider: ClassSizes | None = None
 
     def for_classes(self, k: int) -> ClassSizes:
         """One bound per class, where one was said for all."""
         return _for_classes(self.sizes, k)
 
-    def counts(self, constraints: Constraints, points: Ints, k: int) -> list[tuple[Floats, Floats]]:
-        """Whole numbers of points that each of k classes may have among some of all points, for each of the bounds.
+    def counts(self, constraints: Constraints, points: Ints, k: int) -> Counts:
+        """Whole numbers of points that each of k classes may have among some of all points.
 
         They are the next wider ones. Of the points without a label each class has its share of what the labeled ones
         leave of its bounds; none is empty unless the user's bounds say so.
         """
+        return self._counts(self.sizes, constraints, points, k)
+
+    def ways(self, constraints: Constraints, points: Ints, k: int) -> list[list[Counts]]:
+        """Ways to widen bounds, as for `xsdc.core.grouping.find_groups`, each as `counts`."""
+        narrow = [self.sizes] if self.first is None else [self.first, self.sizes]
+        ways = [narrow] if self.wider is None else [narrow, [self.wider]]
+        return [[self._counts(sizes, constraints, points, k) for sizes in way] for way in ways]
+
+    def _counts(self, sizes: ClassSizes, constraints: Constraints, points: Ints, k: int) -> Counts:
         least = 0 if self.given else min(1, len(points) // k)
-        found = []
-        for sizes in (self.sizes, *([] if self.wider is None else [self.wider])):
-            lo, hi = _for_classes(sizes, k).of_classes(constraints, points)
-            found.append((np.maximum(np.floor(lo + SLACK), least), np.ceil(hi - SLACK)))
-        return found
+        lo, hi = _for_classes(sizes, k).of_classes(constraints, points)
+        return np.maximum(np.floor(lo + SLACK), least), np.ceil(hi - SLACK)
 
 
 def _for_classes(sizes: ClassSizes, k: int) -> ClassSizes:

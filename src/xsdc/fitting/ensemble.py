@@ -1,4 +1,4 @@
-"""Classifiers of the given labels, pooled: linear ones, trees, and labels spread over neighbour graphs.
+"""Classifiers of the given labels, pooled: linear ones, trees, labels spread over graphs, and what the solver finds.
 
 They look at two views of each point, its input and its learned features, for learning helps on some data and harms on
 others. Where classes are groups of near points, graphs know far more than a few labels do; where they are not, a
@@ -19,6 +19,7 @@ from torch import Tensor
 from xsdc.core.graph import Metric, NeighborIndex
 from xsdc.core.pool import fit_weights, pool
 from xsdc.core.propagation import Propagation
+from xsdc.fitting.groups import LabelSolver
 from xsdc.fitting.models import Linear, Trees
 
 Floats = npt.NDArray[np.float64]
@@ -27,8 +28,8 @@ FOLDS = 5
 VIEWS = ("inputs", "learned features")
 METRICS: tuple[tuple[Metric, ...], ...] = (("euclidean", "cosine"), ("euclidean",))  # of the graphs of each view
 FIDELITY = 2.0  # how closely an interpolation keeps to labels, in units of how it keeps to neighbours
-LEAST_PROBABILITY = 1e-6  # that a member gives a class: one that is sure and wrong must not decide alone
-PRIOR = 2.0  # sum of the members' weights before any label is left out
+LEAST_PROBABILITY = 1e-3  # that a member gives a class: one that is sure and wrong must not decide alone
+PRIOR, SOLVER_PRIOR = 0.2, 0.5  # weight of an opinion before any label is left out, and of one of the solver's
 
 
 @dataclass(frozen=True)
@@ -57,26 +58,24 @@ class ClassifierMember:
 
 @dataclass(frozen=True)
 class GraphMember:
-    """Labels spread over a neighbour graph in two ways; a new point takes the means of its neighbours.
+    """Classes of points, found in several ways; a new point takes the means of its neighbours.
 
     Attributes
     ----------
     index : NeighborIndex
-        Of the points of the data.
-    spreads : array, shape (2, n, k)
-        How much of each class has reached each of them.
+        Of points of the data.
+    spreads : array of float32, shape (number of ways, n, k)
+        How much of each class each of them has.
     view : int
         Which view it looks at.
+    names : tuple of str
+        What its opinions are called.
     """
 
     index: NeighborIndex
-    spreads: Floats
+    spreads: npt.NDArray[np.float32]
     view: int
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What its opinions are called."""
-        return tuple(f"{way} on the {self.index.metric} graph" for way in ("walks", "interpolation"))
+    names: tuple[str, ...]
 
     def opinions(self, Z: Tensor) -> list[Floats]:
         """Logarithms of the probability of each class, shape (m, k) each, of points (m, d)."""
@@ -131,7 +130,12 @@ class LeftOut:
 
 
 def fit_ensemble(
-    views: Sequence[Tensor], classes: Ints, k: int, *, rng: np.random.RandomState
+    views: Sequence[Tensor],
+    classes: Ints,
+    k: int,
+    *,
+    solver: LabelSolver | None = None,
+    rng: np.random.RandomState,
 ) -> tuple[Ensemble, LeftOut]:
     """Fit all members to the labeled points, and weight them by labels that are left out.
 
@@ -143,6 +147,8 @@ def fit_ensemble(
         Their classes, -1 where unknown. Every class has a label.
     k : int
         Number of classes; one alone needs no members.
+    solver : LabelSolver, optional
+        Of these points; its solutions are members too.
     rng : RandomState
         Source of randomness.
     """
@@ -156,9 +162,13 @@ def fit_ensemble(
     for view, Z in enumerate(views):
         fitted.append(_fit_classifier(Linear, Z, labels, view=view, seed=seed))
         fitted += [_fit_graph(NeighborIndex.of(Z, metric=metric), labels, view=view) for metric in METRICS[view]]
+    prior = [PRIOR for _, opinions in fitted for _ in opinions]
+    if solver is not None:
+        fitted.append(_fit_solver(solver, views[0], labels))
+        prior += [SOLVER_PRIOR for _ in fitted[-1][1]]
     told = np.bincount(codes, minlength=k)[codes] > 1
     left_out = [opinion[told] for _, opinions in fitted for opinion in opinions]
-    weights = fit_weights(left_out, codes[told], prior=PRIOR)
+    weights = fit_weights(left_out, codes[told], prior=np.array(prior))
     ensemble = Ensemble(tuple(member for member, _ in fitted), weights)
     return ensemble, LeftOut(labeled[told], np.exp(pool(left_out, weights)))
 
@@ -216,7 +226,22 @@ def _fit_graph(index: NeighborIndex, labels: Labels, *, view: int) -> tuple[Memb
         shown, hidden = labels.folds != fold, labels.folds == fold
         spreads = _spread(propagation, labels.points[shown], labels.codes[shown], labels.k)
         left_out[:, hidden] = spreads[:, labels.points[hidden]]
-    member = GraphMember(index, _spread(propagation, labels.points, labels.codes, labels.k), view)
+    names = tuple(f"{way} on the {index.metric} graph" for way in ("walks", "interpolation"))
+    spreads = _spread(propagation, labels.points, labels.codes, labels.k)
+    member = GraphMember(index, spreads.astype(np.float32), view, names)
+    return member, [_log(opinion) for opinion in left_out]
+
+
+def _fit_solver(solver: LabelSolver, Z: Tensor, labels: Labels) -> tuple[Member, list[Floats]]:
+    """Solve for classes, and again without each fold of the labels to tell those."""
+    near = solver.index.weights(Z[torch.from_numpy(labels.points)])
+    left_out = np.empty((len(solver.WAYS), len(labels.points), labels.k))
+    for fold in range(labels.folds.max() + 1):
+        shown, hidden = labels.folds != fold, labels.folds == fold
+        scores = solver.scores(labels.points[shown], labels.codes[shown])
+        left_out[:, hidden] = [near[hidden] @ each for each in scores]
+    scores = solver.scores(labels.points, labels.codes)
+    member = GraphMember(solver.index, scores.astype(np.float32), 0, solver.WAYS)
     return member, [_log(opinion) for opinion in left_out]
 
 

@@ -27,7 +27,7 @@ from xsdc.fitting.number import with_number
 from xsdc.fitting.points import choose_points
 from xsdc.fitting.settings import ClusterSize, Settings, read_sizes
 from xsdc.fitting.train import hold_out, make_trainer, why_stopped
-from xsdc.networks import Network
+from xsdc.networks import LayeredNetwork, Network
 from xsdc.networks.rows import Rows
 from xsdc.training import Trainer
 from xsdc.validation import named
@@ -81,6 +81,11 @@ class Fitted:
     stopped: str
     best_iteration: int
 
+    @property
+    def learned(self) -> bool:
+        """Whether the features were learned."""
+        return has_learned(self.network, self.best_iteration)
+
     def equivalence(self, points: Ints) -> Tensor:
         """Estimate M among some points: the cost balanced under what is known.
 
@@ -109,7 +114,14 @@ class Fitted:
             given.check(knowledge.constraints, n_classes=n_clusters, names=knowledge.names)
         _, bounds = choose_sizes(knowledge, given, choices)
         return label_points(
-            self.data, self.features, knowledge, bounds=bounds, ridge=self.ridge, choices=choices, rng=rng
+            self.data,
+            self.features,
+            knowledge,
+            learned=self.learned,
+            bounds=bounds,
+            ridge=self.ridge,
+            choices=choices,
+            rng=rng,
         )
 
 
@@ -214,12 +226,20 @@ def _conclude(
     if earlier is not None:
         code_of = {name: code for code, name in enumerate(knowledge.names.tolist())}
         before = np.array([code_of.get(name, -1) for name in earlier.tolist()])
-    outcome = label_points(
-        data, Phi, knowledge, bounds=bounds, ridge=settings.ridge, before=before, choices=choices, rng=rng
-    )
     kept = trainer.best_iteration if trainer.best_score is not None else trainer.iteration
     if trainer.diverged and trainer.best_score is None:
         kept = 0  # the first state was put back
+    outcome = label_points(
+        data,
+        Phi,
+        knowledge,
+        learned=has_learned(trainer.network, kept),
+        bounds=bounds,
+        ridge=settings.ridge,
+        before=before,
+        choices=choices,
+        rng=rng,
+    )
     return Fitted(
         network=trainer.network,
         norm=norm,
@@ -234,6 +254,11 @@ def _conclude(
         stopped=why_stopped(trainer),
         best_iteration=kept,
     )
+
+
+def has_learned(network: Network, steps: int) -> bool:
+    """Whether features were learned: by the steps that were kept, or before, in a network that the user gave."""
+    return steps > 0 or not isinstance(network, LayeredNetwork)
 
 
 def end_alike(

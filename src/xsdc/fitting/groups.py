@@ -1,4 +1,8 @@
-"""Classes for points where labels do not name all of them: groups found by a graph and a ridge regression."""
+"""Classes by the solver over all points: groups, where labels do not name all classes, and what follows from labels.
+
+The solver finds classes that two neighbour graphs and ridge regressions explain (`xsdc.core.grouping`). Where labels
+name every class, its solution is one more opinion for `xsdc.fitting.ensemble`.
+"""
 
 from __future__ import annotations
 
@@ -14,42 +18,87 @@ from scipy.sparse import csr_matrix
 from torch import Tensor
 
 from xsdc.core.assignment import assign
-from xsdc.core.constraints import Constraints
+from xsdc.core.constraints import Constraints, close
 from xsdc.core.graph import Metric, NeighborIndex
-from xsdc.core.grouping import GraphSmoother, Grouping, Mean, RidgeSmoother, Sizes, find_groups, solve, with_links
-from xsdc.core.propagation import Propagation
+from xsdc.core.grouping import (
+    GraphSmoother,
+    Grouping,
+    Mean,
+    RidgeSmoother,
+    Sizes,
+    find_groups,
+    match_classes,
+    solve,
+    with_links,
+)
+from xsdc.fitting.points import in_turn
 
+Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-LEAK = 0.1  # of the graphs' smoothers, settled on the suite; 0.3 gives much the same
+# Walks on graphs are as long as a twentieth of a class of mean size has points, but ten steps at least. Settled on the
+# suite, where 1/5 to 1/40 and ten steps for all give much the same; the more points there are, the longer they must be.
+WALK, LONGEST_LEAK = 1 / 20, 0.1
 MOST_STARTED = 5000  # points by which the best of several starts is found; the others follow from there
 
 
+class Inputs:
+    """What the solver looks at: representations whose neighbours graphs join, and features for regressions.
+
+    Parameters
+    ----------
+    inputs : Tensor, shape (n, d)
+        Representation of the inputs, for graphs and a ridge regression.
+    learned : Tensor, shape (n, D), or None
+        Learned features, for another regression; none where nothing was learned.
+    ridge : float or "auto"
+        lambda of the regressions.
+    """
+
+    def __init__(self, inputs: Tensor, learned: Tensor | None, *, ridge: float | Literal["auto"]) -> None:
+        self.inputs, self.learned, self.ridge = inputs, learned, ridge
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def __getitem__(self, points: Ints) -> Inputs:
+        some = torch.from_numpy(points)
+        return Inputs(self.inputs[some], None if self.learned is None else self.learned[some], ridge=self.ridge)
+
+    def smoothers(self, constraints: Constraints, k: int, *, leak: float) -> tuple[Mean, list[Mean]]:
+        """Return the mean of the smoothers; and, where links are known, that of the same without them."""
+        metrics: tuple[Metric, ...] = ("euclidean", "cosine")
+        graphs = [NeighborIndex.of(self.inputs, metric=metric).graph() for metric in metrics]
+        linked = [with_links(W, constraints) for W in graphs]
+        features = (self.inputs, *([] if self.learned is None else [self.learned]))
+        regressions = [RidgeSmoother(Phi, k, lam=self.ridge) for Phi in features]
+
+        def mean(graphs: list[csr_matrix]) -> Mean:
+            return Mean([*(GraphSmoother(W, leak=leak) for W in graphs), *regressions])
+
+        same = all(W is V for W, V in zip(graphs, linked, strict=True))
+        return mean(linked), [] if same else [mean(graphs)]
+
+
 def group_points(
-    inputs: Tensor,
-    Phi: Tensor,
+    inputs: Inputs,
     constraints: Constraints,
     k: int,
     *,
-    sizes: Sequence[Sizes],
-    ridge: float | Literal["auto"],
+    sizes: Sequence[Sequence[Sizes]],
     rng: np.random.RandomState,
 ) -> Grouping:
     """Group points under what is known of them.
 
     Parameters
     ----------
-    inputs : Tensor, shape (n, d)
-        Representation of their inputs, whose neighbours graphs join.
-    Phi : Tensor, shape (n, D)
-        Learned features, from which the ridge regression tells the groups.
+    inputs : Inputs
+        Of n points.
     constraints : Constraints
         What is known of them.
     k : int
         Number of groups.
-    sizes : sequence of pairs of arrays, each of shape (k,)
-        Least and largest number of points of each, in one or several ways, as for `find_groups`.
-    ridge : float or "auto"
-        lambda of the regression.
+    sizes : sequence of sequences of pairs of arrays, each of shape (k,)
+        Least and largest number of points of each, as for `find_groups`.
     rng : RandomState
         Source of randomness.
     """
@@ -57,18 +106,102 @@ def group_points(
     few = np.arange(n)
     if n > MOST_STARTED:
         few = np.sort(rng.permutation(n)[:MOST_STARTED])
-    some, share = torch.from_numpy(few), len(few) / n
     known = constraints.restricted(few)
-    S, unlinked = _smoothers(inputs[some], Phi[some], known, k, ridge)
-    here = [(np.floor(lo * share), np.ceil(hi * share)) for lo, hi in sizes]
+    S, unlinked = inputs[few].smoothers(known, k, leak=_leak(len(few), k))
+    here = [_among(way, len(few) / n) for way in sizes]
     found, taken = find_groups(S, known, k, sizes=here, also_from=unlinked, rng=rng)
-    bounds = next(each for each, some in zip(sizes, here, strict=True) if some is taken)
     if len(few) == n:
         return found
-    near = NeighborIndex.of(inputs[some]).weights(inputs)
+    bounds = next(way[-1] for way, some in zip(sizes, here, strict=True) if some[-1] is taken)
+    near = NeighborIndex.of(inputs[few].inputs).weights(inputs.inputs)
     start = assign(near @ np.eye(k)[found.codes], constraints, sizes=bounds)
-    S, _ = _smoothers(inputs, Phi, constraints, k, ridge)
+    S, _ = inputs.smoothers(constraints, k, leak=LONGEST_LEAK)
     return replace(solve(S, start, constraints, k, sizes=bounds), eigenvalues=found.eigenvalues)
+
+
+class LabelSolver:
+    """Classes of some of the points that follow from labels, by the solver.
+
+    Parameters
+    ----------
+    inputs : Inputs
+        Of all n points.
+    classes : array of int, shape (n,)
+        Their classes, -1 where unknown; they only decide which points are solved for, where there are too many.
+    k : int
+        Number of classes.
+    sizes : sequence of pairs of arrays, each of shape (k,)
+        Least and largest number of points of each class, from narrow to wide.
+    rng : RandomState
+        Source of randomness.
+
+    Attributes
+    ----------
+    index : NeighborIndex
+        Of the points that are solved for.
+    """
+
+    WAYS = ("solution from labels", "solution from groups")
+
+    def __init__(
+        self,
+        inputs: Inputs,
+        classes: Ints,
+        k: int,
+        *,
+        sizes: Sequence[Sizes],
+        rng: np.random.RandomState,
+    ) -> None:
+        n = len(inputs)
+        self._points = np.arange(n)
+        if n > MOST_STARTED:
+            known = in_turn(rng.permutation(np.flatnonzero(classes >= 0)), classes)[: MOST_STARTED // 2]
+            others = np.setdiff1d(np.arange(n), known)
+            self._points = np.sort(np.r_[known, rng.permutation(others)[: MOST_STARTED - len(known)]])
+        m = len(self._points)
+        some = inputs[self._points]
+        self.index = NeighborIndex.of(some.inputs)
+        self._k, self._sizes = k, _among(sizes, m / n)
+        nothing = close(m, n_classes=k)
+        self._S, _ = some.smoothers(nothing, k, leak=_leak(m, k))
+        self._groups = find_groups(self._S, nothing, k, sizes=[self._sizes], rng=rng)[0].codes
+
+    def scores(self, labeled: Ints, codes: Ints) -> Floats:
+        """Solve from labels, and from groups found without them, shape (2, points, k).
+
+        Of each point the scores are how much of each class is around it in the solution, by the smoother.
+        """
+        m, k = len(self._points), self._k
+        place = np.searchsorted(self._points, labeled).clip(max=m - 1)
+        here = self._points[place] == labeled
+        classes = np.full(m, -1)
+        classes[place[here]] = codes[here]
+        constraints = close(m, labels=classes, n_classes=k)
+        labels = np.eye(k)[classes] * (classes >= 0)[:, None]
+        named = labels.any(axis=0).all()
+        sizes: Sequence[Sizes | None] = self._sizes if named else [None]  # a class without labels may be anywhere
+        spread = self._S(labels / np.maximum(labels.sum(axis=0), 1))
+        starts = (
+            assign(spread, constraints, sizes=sizes[0]),
+            match_classes(self._groups, constraints, k, sizes=sizes[0]),
+        )
+        found = []
+        for start in starts:
+            solution = start
+            for bounds in sizes:
+                solution = solve(self._S, solution, constraints, k, sizes=bounds).codes
+            found.append(self._S(np.eye(k)[solution]))
+        return np.stack(found)
+
+
+def _leak(n: int, k: int) -> float:
+    """How soon walks end on a graph of n points in k classes."""
+    return min(LONGEST_LEAK, k / (WALK * n))
+
+
+def _among(sizes: Sequence[Sizes], share: float) -> list[Sizes]:
+    """Bounds on sizes among a share of the points."""
+    return [(np.floor(lo * share), np.ceil(hi * share)) for lo, hi in sizes]
 
 
 def named_like(codes: Ints, before: Ints, first: int, k: int) -> Ints:
@@ -89,19 +222,3 @@ def named_like(codes: Ints, before: Ints, first: int, k: int) -> Ints:
     if table.size:
         place[free] = free[linear_sum_assignment(table, maximize=True)[1]]
     return np.asarray(place[codes])
-
-
-def _smoothers(
-    inputs: Tensor, Phi: Tensor, constraints: Constraints, k: int, ridge: float | Literal["auto"]
-) -> tuple[Mean, list[Mean]]:
-    """Return the mean of the smoothers; and, where links are known, that of the same without them."""
-    metrics: tuple[Metric, ...] = ("euclidean", "cosine")
-    graphs = [NeighborIndex.of(inputs, metric=metric).graph() for metric in metrics]
-    linked = [with_links(W, constraints) for W in graphs]
-    regression = RidgeSmoother(Phi, k, lam=ridge)
-
-    def mean(graphs: list[csr_matrix]) -> Mean:
-        return Mean([*(GraphSmoother(Propagation(W, leak=LEAK)) for W in graphs), regression])
-
-    same = all(W is V for W, V in zip(graphs, linked, strict=True))
-    return mean(linked), [] if same else [mean(graphs)]

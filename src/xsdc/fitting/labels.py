@@ -12,10 +12,11 @@ import torch
 from torch import Tensor
 
 from xsdc.core.assignment import assign, outside_sizes, violated_links
+from xsdc.core.objective import DIMENSIONS_PER_CLASS
 from xsdc.fitting.bounds import Bounds
 from xsdc.fitting.choices import Choices
 from xsdc.fitting.ensemble import Ensemble, LeftOut, fit_ensemble
-from xsdc.fitting.groups import group_points, named_like
+from xsdc.fitting.groups import Inputs, LabelSolver, group_points, named_like
 from xsdc.fitting.knowledge import Knowledge
 from xsdc.fitting.points import choose_points, in_turn
 from xsdc.fitting.representation import Representation, fit_representation, transformed
@@ -23,7 +24,7 @@ from xsdc.networks.rows import Rows
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-MOST_JOINED = 50_000  # points that neighbour graphs join
+MOST_JOINED = 100_000  # points that neighbour graphs join
 JOINED_OF_MORE = 20_000  # of more than these, as each of the others is compared with all that are joined
 MOST_LABELED = 10_000  # labels that classifiers are fitted to, alike many of each class
 BLOCK = 4096
@@ -94,6 +95,7 @@ def label_points(
     Phi: Tensor | Rows,
     knowledge: Knowledge,
     *,
+    learned: bool,
     bounds: Bounds,
     ridge: float | Literal["auto"],
     before: Ints | None = None,
@@ -112,10 +114,12 @@ def label_points(
         Learned features.
     knowledge : Knowledge
         What is known of them; the number of classes among it.
+    learned : bool
+        Whether the features were learned, or are a network's as it was made.
     bounds : Bounds
         Bounds on the sizes of classes.
     ridge : float or "auto"
-        lambda of the groups.
+        lambda of the solver.
     before : array of int, shape (n,), optional
         Classes of points in an earlier fit, -1 where there are none; groups keep their numbers.
     choices : Choices
@@ -132,30 +136,28 @@ def label_points(
     views = [represent(source, chosen) for represent, source in zip(representations, (data, Phi), strict=True)]
     classes, eigenvalues = constraints.classes[points], np.empty(0)
     labeled = names_every_class(knowledge)
+    telling = learned or Phi[:1].shape[1] >= DIMENSIONS_PER_CLASS * k  # fewer by chance are worse than none
+    inputs = Inputs(views[0], _read(Phi, points) if telling else None, ridge=ridge)
     if not labeled and k > 1:
-        grouping = group_points(
-            views[0],
-            _read(Phi, points),
-            constraints.restricted(points),
-            k,
-            sizes=bounds.counts(constraints, points, k),
-            ridge=ridge,
-            rng=rng,
-        )
-        why = "objective, at most 1: how well graphs and ridge regression explain the groups; best of several starts"
+        known, sizes = constraints.restricted(points), bounds.ways(constraints, points, k)
+        grouping = group_points(inputs, known, k, sizes=sizes, rng=rng)
+        why = "objective, at most 1: how well graphs and ridge regressions explain the groups; best of several starts"
         choices.note("groups", round(grouping.objective, 4), why)
         classes, eigenvalues = grouping.codes, grouping.eigenvalues
         if before is not None:
             classes = named_like(classes, before[points], knowledge.n_named, k)
-    ensemble, left_out = fit_ensemble(views, _limited(classes, rng), k, rng=rng)
+    classes, solver = _limited(classes, rng), None
+    if labeled and k > 1:
+        solver = LabelSolver(inputs, classes, k, sizes=bounds.ways(constraints, points, k)[0], rng=rng)
+    ensemble, left_out = fit_ensemble(views, classes, k, solver=solver, rng=rng)
     if labeled:
         weights = ", ".join(f"{name} {weight:.2f}" for name, weight in ensemble.named_weights())
         choices.note("classifier", weights, f"weights that make {len(left_out.points)} left-out labels most likely")
     classifier = LabelClassifier(representations, ensemble)
-    sizes = bounds.counts(constraints, np.arange(knowledge.n), k)[0] if bounds.given else None
-    codes = assign(classifier.log_probabilities(data, Phi), constraints, sizes=sizes)
+    given_sizes = bounds.counts(constraints, np.arange(knowledge.n), k) if bounds.given else None
+    codes = assign(classifier.log_probabilities(data, Phi), constraints, sizes=given_sizes)
     violated = violated_links(codes, constraints)
-    _warn_of_unmet(violated, 0 if sizes is None else outside_sizes(codes, sizes), n=knowledge.n, k=k)
+    _warn_of_unmet(violated, 0 if given_sizes is None else outside_sizes(codes, given_sizes), n=knowledge.n, k=k)
     told = points[left_out.points]
     given = knowledge.codes[told] >= 0  # the class of a point may also follow from links; it then has no label
     checked = LeftOut(told[given], left_out.probabilities[given]) if labeled and given.any() else None

@@ -63,8 +63,8 @@ def _taken_apart(member: Member) -> tuple[dict[str, Any], Arrays]:
         return {"is": kind, "view": member.view}, dict(vars(member.model))
     index = member.index
     said = {"is": "graph", "view": member.view, "metric": index.metric, "n_neighbors": index.n_neighbors}
-    spreads = member.spreads.astype(np.float32)
-    return said, {"points": index.points.numpy(), "center": index.center.numpy(), "spreads": spreads}
+    said["names"] = member.names
+    return said, {"points": index.points.numpy(), "center": index.center.numpy(), "spreads": member.spreads}
 
 
 def _put_together(said: dict[str, Any], held: Arrays) -> Member:
@@ -72,4 +72,4 @@ def _put_together(said: dict[str, Any], held: Arrays) -> Member:
         return ClassifierMember(MODELS[said["is"]](**held), said["view"])
     points, center = torch.from_numpy(held["points"]), torch.from_numpy(held["center"])
     index = NeighborIndex(points, center, said["metric"], said["n_neighbors"])
-    return GraphMember(index, held["spreads"].astype(np.float64), said["view"])
+    return GraphMember(index, held["spreads"], said["view"], tuple(said["names"]))

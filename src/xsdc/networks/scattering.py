@@ -14,7 +14,7 @@ from torch import Tensor
 
 SCALES = 2  # the average is over 2**SCALES pixels
 ANGLES = 8
-BLOCK = 1 << 22  # pixels that are transformed at a time
+BLOCK = 1 << 15  # pixels that are transformed at a time; larger blocks leave the cache
 
 
 def scattering(X: Tensor, *, scales: int = SCALES, angles: int = ANGLES) -> Tensor:
