@@ -13,17 +13,23 @@ from sklearn.preprocessing import StandardScaler
 from xsdc import XSDC
 from xsdc.fitting import groups, representation
 from xsdc.fitting import labels as module
-from xsdc.fitting.ensemble import VIEWS, deal, fit_ensemble
+from xsdc.fitting.ensemble import VIEWS, deal, fit_ensemble, fit_to_groups
 from xsdc.fitting.groups import Inputs, LabelSolver
 from xsdc.fitting.labels import _limited
 from xsdc.fitting.models import Linear, Trees
 from xsdc.fitting.representation import fit_representation
+from xsdc.fitting.views import View
 
 
 def gaussians(n=300, k=3, d=4, *, spread=4.0, seed=0):
     rng = np.random.default_rng(seed)
     y = rng.integers(k, size=n)
     return rng.normal(size=(n, d)) + spread * rng.normal(size=(k, d))[y], y
+
+
+def both(X):
+    """The same points as inputs and as features."""
+    return [View(torch.from_numpy(X), metrics=metrics) for metrics in (("euclidean", "cosine"), ("euclidean",))]
 
 
 def rings(n=600, *, seed=0):
@@ -96,7 +102,7 @@ class TestEnsemble:
         given = some(y, 20)
         flipped = np.flatnonzero(given == 0)[:4]
         given[flipped] = 1
-        Z = torch.from_numpy(X)
+        Z = View(torch.from_numpy(X))
         _, left_out = fit_ensemble([Z, Z], given, 3, rng=np.random.RandomState(0))
         said = dict(zip(left_out.points.tolist(), left_out.probabilities, strict=True))
         assert all(said[i].argmax() == 0 for i in flipped)
@@ -107,13 +113,13 @@ class TestEnsemble:
         X, y = gaussians()
         given = some(y, 5)
         given[np.flatnonzero(given == 2)[1:]] = -1
-        Z = torch.from_numpy(X)
+        Z = View(torch.from_numpy(X))
         _, left_out = fit_ensemble([Z, Z], given, 3, rng=np.random.RandomState(0))
         assert set(given[left_out.points]) == {0, 1}
 
     def test_graphs_count_where_classes_are_groups_and_a_classifier_where_not(self):
         def weights(X, y):
-            ensemble, _ = fit_ensemble([torch.from_numpy(X)] * 2, y, 2, rng=np.random.RandomState(0))
+            ensemble, _ = fit_ensemble(both(X), y, 2, rng=np.random.RandomState(0))
             named = ensemble.named_weights()
             assert len({name for name, _ in named}) == len(named)
             assert all(any(view in name for view in VIEWS) for name, _ in named)
@@ -129,11 +135,33 @@ class TestEnsemble:
         assert linear > graphs
 
 
+class TestGroups:
+    def test_new_points_get_the_groups_they_lie_in(self):
+        X, y = gaussians(600, spread=8.0)
+        Z = View(torch.from_numpy(X[:300]), metrics=("euclidean", "cosine"))
+        ensemble = fit_to_groups([Z, Z], y[:300], np.arange(0, 300, 2), 3, rng=np.random.RandomState(0))
+        new = torch.from_numpy(X[300:])
+        assert (ensemble.log_probabilities([new, new]).argmax(1) == y[300:]).all()
+
+    def test_neighbors_tell_groups_that_no_line_separates(self):
+        X, y = rings()
+        Z = View(torch.from_numpy(X))
+        ensemble = fit_to_groups([Z, Z], y, np.arange(len(y)), 2, rng=np.random.RandomState(0))
+        weights = dict(ensemble.named_weights())
+        assert weights["neighbors, euclidean of inputs"] > 3 * weights["logistic regression of inputs"]
+        assert (ensemble.log_probabilities([Z.Z, Z.Z]).argmax(1) == y).mean() > 0.99
+
+    def test_one_group_needs_no_members(self):
+        Z = View(torch.zeros(5, 2, dtype=torch.float64))
+        ensemble = fit_to_groups([Z], np.zeros(5, dtype=int), np.arange(5), 1, rng=np.random.RandomState(0))
+        assert ensemble.log_probabilities([Z.Z]).tolist() == [[0.0]] * 5
+
+
 class TestSolver:
     def solver(self, X, classes, k, **options):
         n = len(X)
         sizes = [(np.full(k, np.floor(n / k / t)), np.full(k, np.ceil(n / k * t))) for t in (1.1, 1.6)]
-        inputs = Inputs(torch.from_numpy(X), None, ridge="auto")
+        inputs = Inputs(View(torch.from_numpy(X), metrics=("euclidean", "cosine")), None, ridge="auto")
         return LabelSolver(inputs, classes, k, sizes=sizes, rng=np.random.RandomState(0), **options)
 
     def test_one_label_of_each_class_names_clear_groups(self):
@@ -155,11 +183,10 @@ class TestSolver:
         X, y = gaussians(spread=8.0)
         given = some(y, 2)
         labeled = np.flatnonzero(given >= 0)
-        solver = self.solver(X, given, 3)
-        assert len(solver.index.points) == 60
-        near = solver.index.weights(torch.from_numpy(X))
-        for scores in solver.scores(labeled, given[labeled]):
-            assert (np.asarray(near @ scores).argmax(1) == y).mean() > 0.98
+        for scores in self.solver(X, given, 3).scores(labeled, given[labeled]):
+            assert scores.shape == (len(X), 3)
+            assert len(np.unique(scores, axis=0)) > 60  # the others are means of their neighbors
+            assert (scores.argmax(1) == y).mean() > 0.98
 
     def test_it_counts_where_few_labels_lie_in_clear_groups(self):
         X, y = load_digits(return_X_y=True)

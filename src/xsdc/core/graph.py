@@ -20,7 +20,8 @@ METRICS = ("euclidean", "cosine")
 NEIGHBORS = 10
 DECAY = 4.0  # the weight of the farthest neighbour is exp(-DECAY)
 SPARE = 4  # neighbours found beyond those asked for, among which exact distances decide
-BLOCK_NUMBERS = 1 << 23  # distances held at a time
+BLOCK_NUMBERS = 1 << 22  # distances held at a time
+SLICES = 32  # of the columns, in which the smallest entries of a row are looked for
 
 
 @dataclass(frozen=True)
@@ -115,12 +116,31 @@ def nearest(points: Tensor, queries: Tensor | None, n_neighbors: int) -> tuple[F
         near = torch.addmm(squares, block, points.T, alpha=-2)  # squared distances but for |query|²
         if queries is None:
             near[torch.arange(len(block)), torch.arange(part.start, part.stop)] = torch.inf
-        found = near.topk(kept, dim=1, largest=False, sorted=False).indices.sort(dim=1).values
+        found = _smallest(near, kept).sort(dim=1).values
         exact = (points[found].double() - block[:, None, :].double()).square().sum(2).sqrt()
         exact, order = exact.sort(dim=1, stable=True)
         distances[part] = exact[:, :n_neighbors].cpu().numpy()
         neighbors[part] = found.gather(1, order)[:, :n_neighbors].cpu().numpy()
     return distances, neighbors
+
+
+def _smallest(values: Tensor, count: int) -> Tensor:
+    """Positions of the smallest entries of each row (m, n), shape (m, count), in any order.
+
+    Column j stands with ``j + n // SLICES``, ``j + 2 (n // SLICES)`` ... Only those whose smallest entry is among the
+    ``count`` smallest of these can hold what is looked for: one pass over the matrix, and a search in a part of it.
+    """
+    m, n = values.shape
+    width = n // SLICES
+    if width < 2 * count:
+        return values.topk(count, dim=1, largest=False, sorted=False).indices
+    whole = SLICES * width
+    least = values[:, :whole].reshape(m, SLICES, width).amin(1)
+    first = least.topk(count, dim=1, largest=False, sorted=False).indices
+    columns = (first[:, None, :] + width * torch.arange(SLICES)[:, None]).reshape(m, -1)
+    columns = torch.cat([columns, torch.arange(whole, n).expand(m, -1)], dim=1)
+    place = values.gather(1, columns).topk(count, dim=1, largest=False, sorted=False).indices
+    return columns.gather(1, place)
 
 
 def _placed(Phi: Tensor, center: Tensor, metric: Metric) -> Tensor:

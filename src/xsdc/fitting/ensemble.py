@@ -21,12 +21,13 @@ from xsdc.core.pool import fit_weights, pool
 from xsdc.core.propagation import Propagation
 from xsdc.fitting.groups import LabelSolver
 from xsdc.fitting.models import Linear, Trees
+from xsdc.fitting.views import View
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 FOLDS = 5
 VIEWS = ("inputs", "learned features")
-METRICS: tuple[tuple[Metric, ...], ...] = (("euclidean", "cosine"), ("euclidean",))  # of the graphs of each view
 FIDELITY = 2.0  # how closely an interpolation keeps to labels, in units of how it keeps to neighbours
 LEAST_PROBABILITY = 1e-3  # that a member gives a class: one that is sure and wrong must not decide alone
 PRIOR, SOLVER_PRIOR = 0.2, 0.5  # weight of an opinion before any label is left out, and of one of the solver's
@@ -130,7 +131,7 @@ class LeftOut:
 
 
 def fit_ensemble(
-    views: Sequence[Tensor],
+    views: Sequence[View],
     classes: Ints,
     k: int,
     *,
@@ -141,8 +142,8 @@ def fit_ensemble(
 
     Parameters
     ----------
-    views : sequence of Tensor, each of shape (n, d)
-        Inputs and learned features of all points.
+    views : sequence of View
+        Inputs and learned features of all n points.
     classes : array of int, shape (n,)
         Their classes, -1 where unknown. Every class has a label.
     k : int
@@ -159,18 +160,49 @@ def fit_ensemble(
     labels = Labels(labeled, codes, deal(codes, rng), k)
     seed = int(rng.randint(2**31))
     fitted = [_fit_classifier(Trees, views[0], labels, view=0, seed=seed)]
-    for view, Z in enumerate(views):
-        fitted.append(_fit_classifier(Linear, Z, labels, view=view, seed=seed))
-        fitted += [_fit_graph(NeighborIndex.of(Z, metric=metric), labels, view=view) for metric in METRICS[view]]
-    prior = [PRIOR for _, opinions in fitted for _ in opinions]
-    if solver is not None:
-        fitted.append(_fit_solver(solver, views[0], labels))
-        prior += [SOLVER_PRIOR for _ in fitted[-1][1]]
+    for view, each in enumerate(views):
+        fitted.append(_fit_classifier(Linear, each, labels, view=view, seed=seed))
+        for metric in each.metrics:
+            joined = solver if (view, metric) == (0, "euclidean") else None
+            fitted.append(_fit_graph(each, metric, labels, view=view, solver=joined))
     told = np.bincount(codes, minlength=k)[codes] > 1
+    return _pooled(fitted, labels, told)
+
+
+def fit_to_groups(views: Sequence[View], codes: Ints, points: Ints, k: int, *, rng: np.random.RandomState) -> Ensemble:
+    """Fit classifiers of groups: linear ones, and the classes of neighbors.
+
+    Parameters
+    ----------
+    views : sequence of View
+        Inputs and learned features of all n points.
+    codes : array of int, shape (n,)
+        Their groups; none is empty.
+    points : array of int, shape (l,)
+        Those that linear classifiers are fitted to, and by which members are weighted.
+    k : int
+        Number of groups; one alone needs no members.
+    rng : RandomState
+        Source of randomness.
+    """
+    if k == 1:
+        return Ensemble((), np.empty(0))
+    labels = Labels(points, codes[points], deal(codes[points], rng), k)
+    fitted = [_fit_classifier(Linear, each, labels, view=view, seed=0) for view, each in enumerate(views)]
+    Y = np.eye(k)[codes]
+    for metric in views[0].metrics:
+        member = GraphMember(views[0].index(metric), Y[None].astype(np.float32), 0, (f"neighbors, {metric}",))
+        fitted.append((member, [_log((views[0].graph(metric) @ Y)[points])]))
+    return _pooled(fitted, labels, np.ones(len(points), dtype=bool))[0]
+
+
+def _pooled(fitted: Sequence[tuple[Member, list[Floats]]], labels: Labels, told: Bools) -> tuple[Ensemble, LeftOut]:
+    """Weight members by the labels that were left out and told by others."""
+    prior = [SOLVER_PRIOR if name in LabelSolver.WAYS else PRIOR for member, _ in fitted for name in member.names]
     left_out = [opinion[told] for _, opinions in fitted for opinion in opinions]
-    weights = fit_weights(left_out, codes[told], prior=np.array(prior))
+    weights = fit_weights(left_out, labels.codes[told], prior=np.array(prior))
     ensemble = Ensemble(tuple(member for member, _ in fitted), weights)
-    return ensemble, LeftOut(labeled[told], np.exp(pool(left_out, weights)))
+    return ensemble, LeftOut(labels.points[told], np.exp(pool(left_out, weights)))
 
 
 @dataclass(frozen=True)
@@ -206,10 +238,10 @@ def deal(codes: Ints, rng: np.random.RandomState) -> Ints:
 
 
 def _fit_classifier(
-    kind: type[Linear] | type[Trees], Z: Tensor, labels: Labels, *, view: int, seed: int
+    kind: type[Linear] | type[Trees], points: View, labels: Labels, *, view: int, seed: int
 ) -> tuple[Member, list[Floats]]:
     """Fit a classifier, and others without each fold of the labels to tell those."""
-    X, codes, k = Z[torch.from_numpy(labels.points)].numpy(), labels.codes, labels.k
+    X, codes, k = points.Z[torch.from_numpy(labels.points)].numpy(), labels.codes, labels.k
     left_out = np.full((len(codes), k), -np.log(k))
     for fold in range(labels.folds.max() + 1):
         shown, hidden = labels.folds != fold, labels.folds == fold
@@ -218,31 +250,24 @@ def _fit_classifier(
     return ClassifierMember(kind.fit(X, codes, k, seed=seed), view), [left_out]
 
 
-def _fit_graph(index: NeighborIndex, labels: Labels, *, view: int) -> tuple[Member, list[Floats]]:
-    """Spread labels, and again without each fold of them to tell those."""
-    propagation = Propagation(index.graph())
-    left_out = np.empty((2, len(labels.points), labels.k))
+def _fit_graph(
+    points: View, metric: Metric, labels: Labels, *, view: int, solver: LabelSolver | None
+) -> tuple[Member, list[Floats]]:
+    """Spread labels, and again without each fold of them to tell those; so for what the solver finds."""
+    propagation = Propagation(points.graph(metric))
+
+    def spread(some: Ints, codes: Ints) -> Floats:
+        found = _spread(propagation, some, codes, labels.k)
+        return found if solver is None else np.concatenate([found, solver.scores(some, codes)])
+
+    names = tuple(f"{way} on the {metric} graph" for way in ("walks", "interpolation"))
+    names += () if solver is None else solver.WAYS
+    left_out = np.empty((len(names), len(labels.points), labels.k))
     for fold in range(labels.folds.max() + 1):
         shown, hidden = labels.folds != fold, labels.folds == fold
-        spreads = _spread(propagation, labels.points[shown], labels.codes[shown], labels.k)
-        left_out[:, hidden] = spreads[:, labels.points[hidden]]
-    names = tuple(f"{way} on the {index.metric} graph" for way in ("walks", "interpolation"))
-    spreads = _spread(propagation, labels.points, labels.codes, labels.k)
-    member = GraphMember(index, spreads.astype(np.float32), view, names)
-    return member, [_log(opinion) for opinion in left_out]
-
-
-def _fit_solver(solver: LabelSolver, Z: Tensor, labels: Labels) -> tuple[Member, list[Floats]]:
-    """Solve for classes, and again without each fold of the labels to tell those."""
-    near = solver.index.weights(Z[torch.from_numpy(labels.points)])
-    left_out = np.empty((len(solver.WAYS), len(labels.points), labels.k))
-    for fold in range(labels.folds.max() + 1):
-        shown, hidden = labels.folds != fold, labels.folds == fold
-        scores = solver.scores(labels.points[shown], labels.codes[shown])
-        left_out[:, hidden] = [near[hidden] @ each for each in scores]
-    scores = solver.scores(labels.points, labels.codes)
-    member = GraphMember(solver.index, scores.astype(np.float32), 0, solver.WAYS)
-    return member, [_log(opinion) for opinion in left_out]
+        left_out[:, hidden] = spread(labels.points[shown], labels.codes[shown])[:, labels.points[hidden]]
+    spreads = spread(labels.points, labels.codes).astype(np.float32)
+    return GraphMember(points.index(metric), spreads, view, names), [_log(opinion) for opinion in left_out]
 
 
 def _spread(propagation: Propagation, labeled: Ints, codes: Ints, k: int) -> Floats:

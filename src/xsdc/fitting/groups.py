@@ -19,7 +19,6 @@ from torch import Tensor
 
 from xsdc.core.assignment import assign
 from xsdc.core.constraints import Constraints, close
-from xsdc.core.graph import Metric, NeighborIndex
 from xsdc.core.grouping import (
     GraphSmoother,
     Grouping,
@@ -32,6 +31,7 @@ from xsdc.core.grouping import (
     with_links,
 )
 from xsdc.fitting.points import in_turn
+from xsdc.fitting.views import View
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -46,30 +46,29 @@ class Inputs:
 
     Parameters
     ----------
-    inputs : Tensor, shape (n, d)
-        Representation of the inputs, for graphs and a ridge regression.
+    inputs : View
+        Representation of the n inputs, for graphs and a ridge regression.
     learned : Tensor, shape (n, D), or None
         Learned features, for another regression; none where nothing was learned.
     ridge : float or "auto"
         lambda of the regressions.
     """
 
-    def __init__(self, inputs: Tensor, learned: Tensor | None, *, ridge: float | Literal["auto"]) -> None:
+    def __init__(self, inputs: View, learned: Tensor | None, *, ridge: float | Literal["auto"]) -> None:
         self.inputs, self.learned, self.ridge = inputs, learned, ridge
 
     def __len__(self) -> int:
         return len(self.inputs)
 
     def __getitem__(self, points: Ints) -> Inputs:
-        some = torch.from_numpy(points)
-        return Inputs(self.inputs[some], None if self.learned is None else self.learned[some], ridge=self.ridge)
+        learned = None if self.learned is None else self.learned[torch.from_numpy(points)]
+        return Inputs(self.inputs[points], learned, ridge=self.ridge)
 
     def smoothers(self, constraints: Constraints, k: int, *, leak: float) -> tuple[Mean, list[Mean]]:
         """Return the mean of the smoothers; and, where links are known, that of the same without them."""
-        metrics: tuple[Metric, ...] = ("euclidean", "cosine")
-        graphs = [NeighborIndex.of(self.inputs, metric=metric).graph() for metric in metrics]
+        graphs = [self.inputs.graph(metric) for metric in self.inputs.metrics]
         linked = [with_links(W, constraints) for W in graphs]
-        features = (self.inputs, *([] if self.learned is None else [self.learned]))
+        features = (self.inputs.Z, *([] if self.learned is None else [self.learned]))
         regressions = [RidgeSmoother(Phi, k, lam=self.ridge) for Phi in features]
 
         def mean(graphs: list[csr_matrix]) -> Mean:
@@ -107,20 +106,21 @@ def group_points(
     if n > MOST_STARTED:
         few = np.sort(rng.permutation(n)[:MOST_STARTED])
     known = constraints.restricted(few)
-    S, unlinked = inputs[few].smoothers(known, k, leak=_leak(len(few), k))
+    some = inputs if len(few) == n else inputs[few]
+    S, unlinked = some.smoothers(known, k, leak=_leak(len(few), k))
     here = [_among(way, len(few) / n) for way in sizes]
     found, taken = find_groups(S, known, k, sizes=here, also_from=unlinked, rng=rng)
     if len(few) == n:
         return found
     bounds = next(way[-1] for way, some in zip(sizes, here, strict=True) if some[-1] is taken)
-    near = NeighborIndex.of(inputs[few].inputs).weights(inputs.inputs)
+    near = some.inputs.index().weights(inputs.inputs.Z)
     start = assign(near @ np.eye(k)[found.codes], constraints, sizes=bounds)
     S, _ = inputs.smoothers(constraints, k, leak=LONGEST_LEAK)
     return replace(solve(S, start, constraints, k, sizes=bounds), eigenvalues=found.eigenvalues)
 
 
 class LabelSolver:
-    """Classes of some of the points that follow from labels, by the solver.
+    """Classes that follow from labels, by the solver.
 
     Parameters
     ----------
@@ -134,11 +134,6 @@ class LabelSolver:
         Least and largest number of points of each class, from narrow to wide.
     rng : RandomState
         Source of randomness.
-
-    Attributes
-    ----------
-    index : NeighborIndex
-        Of the points that are solved for.
     """
 
     WAYS = ("solution from labels", "solution from groups")
@@ -153,23 +148,24 @@ class LabelSolver:
         rng: np.random.RandomState,
     ) -> None:
         n = len(inputs)
-        self._points = np.arange(n)
+        self._points, self._near, some = np.arange(n), None, inputs
         if n > MOST_STARTED:
             known = in_turn(rng.permutation(np.flatnonzero(classes >= 0)), classes)[: MOST_STARTED // 2]
             others = np.setdiff1d(np.arange(n), known)
             self._points = np.sort(np.r_[known, rng.permutation(others)[: MOST_STARTED - len(known)]])
+            some = inputs[self._points]
+            self._near = some.inputs.index().weights(inputs.inputs.Z)
         m = len(self._points)
-        some = inputs[self._points]
-        self.index = NeighborIndex.of(some.inputs)
         self._k, self._sizes = k, _among(sizes, m / n)
         nothing = close(m, n_classes=k)
         self._S, _ = some.smoothers(nothing, k, leak=_leak(m, k))
         self._groups = find_groups(self._S, nothing, k, sizes=[self._sizes], rng=rng)[0].codes
 
     def scores(self, labeled: Ints, codes: Ints) -> Floats:
-        """Solve from labels, and from groups found without them, shape (2, points, k).
+        """Solve from labels, and from groups found without them, shape (2, n, k).
 
-        Of each point the scores are how much of each class is around it in the solution, by the smoother.
+        Of each point the scores are how much of each class is around it in the solution, by the smoother; of points
+        that are not solved for, the mean of their neighbors.
         """
         m, k = len(self._points), self._k
         place = np.searchsorted(self._points, labeled).clip(max=m - 1)
@@ -190,7 +186,8 @@ class LabelSolver:
             solution = start
             for bounds in sizes:
                 solution = solve(self._S, solution, constraints, k, sizes=bounds).codes
-            found.append(self._S(np.eye(k)[solution]))
+            scores = self._S(np.eye(k)[solution])
+            found.append(scores if self._near is None else self._near @ scores)
         return np.stack(found)
 
 

@@ -12,15 +12,17 @@ import torch
 from torch import Tensor
 
 from xsdc.core.assignment import assign, outside_sizes, violated_links
+from xsdc.core.graph import Metric
 from xsdc.core.objective import DIMENSIONS_PER_CLASS
 from xsdc.fitting.bounds import Bounds
 from xsdc.fitting.choices import Choices
-from xsdc.fitting.ensemble import Ensemble, LeftOut, fit_ensemble
+from xsdc.fitting.ensemble import Ensemble, LeftOut, fit_ensemble, fit_to_groups
 from xsdc.fitting.features import read_features
 from xsdc.fitting.groups import Inputs, LabelSolver, group_points, named_like
 from xsdc.fitting.knowledge import Knowledge
 from xsdc.fitting.points import choose_points, in_turn
 from xsdc.fitting.representation import Representation, fit_representation, transformed
+from xsdc.fitting.views import View
 from xsdc.networks.rows import Rows
 
 Floats = npt.NDArray[np.float64]
@@ -28,6 +30,7 @@ Ints = npt.NDArray[np.int64]
 MOST_JOINED = 100_000  # points that neighbour graphs join
 JOINED_OF_MORE = 20_000  # of more than these, as each of the others is compared with all that are joined
 MOST_LABELED = 10_000  # labels that classifiers are fitted to, alike many of each class
+METRICS: tuple[tuple[Metric, ...], ...] = (("euclidean", "cosine"), ("euclidean",))  # of graphs of inputs and features
 BLOCK = 4096
 
 
@@ -139,9 +142,13 @@ def label_points(
     most = MOST_JOINED if knowledge.n <= MOST_JOINED else min(MOST_JOINED, JOINED_OF_MORE)
     points = choose_points(knowledge, rng, most=most)
     chosen = None if len(points) == knowledge.n else torch.from_numpy(points)
+    images = data[:1].ndim > 2
     data = transformed(data)
-    representations = tuple(fit_representation(source) for source in (data, Phi))
-    views = [represent(source, chosen) for represent, source in zip(representations, (data, Phi), strict=True)]
+    representations = (fit_representation(data, images=images), fit_representation(Phi))
+    views = tuple(
+        View(represent(source, chosen), metrics=metrics)
+        for represent, source, metrics in zip(representations, (data, Phi), METRICS, strict=True)
+    )
     classes, eigenvalues = constraints.classes[points], np.empty(0)
     labeled = names_every_class(knowledge)
     telling = learned or Phi[:1].shape[1] >= DIMENSIONS_PER_CLASS * k  # fewer by chance are worse than none
@@ -154,21 +161,23 @@ def label_points(
         classes, eigenvalues = grouping.codes, grouping.eigenvalues
         if before is not None:
             classes = named_like(classes, before[points], knowledge.n_named, k)
-    classes, solver = _limited(classes, rng), None
-    if labeled and k > 1:
-        solver = LabelSolver(inputs, classes, k, sizes=bounds.ways(constraints, points, k)[0], rng=rng)
-    ensemble, left_out = fit_ensemble(views, classes, k, solver=solver, rng=rng)
     if labeled:
+        classes = _limited(classes, rng)
+        solver = LabelSolver(inputs, classes, k, sizes=bounds.ways(constraints, points, k)[0], rng=rng)
+        ensemble, left_out = fit_ensemble(views, classes, k, solver=solver, rng=rng)
         weights = ", ".join(f"{name} {weight:.2f}" for name, weight in ensemble.named_weights())
         choices.note("classifier", weights, f"weights that make {len(left_out.points)} left-out labels most likely")
+        told = points[left_out.points]
+        given = knowledge.codes[told] >= 0  # the class of a point may also follow from links; it then has no label
+        checked = LeftOut(told[given], left_out.probabilities[given]) if given.any() else None
+    else:
+        some = np.flatnonzero(_limited(classes, rng) >= 0)
+        ensemble, checked = fit_to_groups(views, classes, some, k, rng=rng), None
     classifier = LabelClassifier(representations, ensemble)
     given_sizes = bounds.counts(constraints, np.arange(knowledge.n), k) if bounds.given else None
     codes = assign(classifier.log_probabilities(data, Phi), constraints, sizes=given_sizes)
     violated = violated_links(codes, constraints)
     warn_of_unmet(violated, 0 if given_sizes is None else outside_sizes(codes, given_sizes), n=knowledge.n, k=k)
-    told = points[left_out.points]
-    given = knowledge.codes[told] >= 0  # the class of a point may also follow from links; it then has no label
-    checked = LeftOut(told[given], left_out.probabilities[given]) if labeled and given.any() else None
     return Outcome(knowledge, codes, classifier, checked, eigenvalues, violated)
 
 

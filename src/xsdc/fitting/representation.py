@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
+from sklearn.decomposition import PCA
 from torch import Tensor
 
 from xsdc.networks.rows import Rows
 from xsdc.networks.scattering import scattering
 
-MOST_COLUMNS = 50  # directions of largest variance that are kept
+MOST_COLUMNS = 50  # directions of largest variance that are kept, of vectors
+# Of images 75 are kept, each divided by its variance to the power 1/4, half-way to equal variances; neighbors then
+# agree in more than what varies most. Settled on usps and orl; vectors do not gain in the mean.
+IMAGE_COLUMNS, FLATTENING = 75, 0.25
 RELATIVE_VARIANCE = 1e-10  # of a direction beside the first, below which it is rounding
 MOST_FITTED = 10_000  # rows by which these are found
 MOST_SCATTERED = 64  # pixels on a side up to which images are transformed as they are; larger ones are shrunk
@@ -42,13 +46,15 @@ class Representation:
         return torch.cat(parts)
 
 
-def fit_representation(data: Tensor | Rows) -> Representation:
+def fit_representation(data: Tensor | Rows, *, images: bool = False) -> Representation:
     """Find the directions of largest variance, among all rows or as many as suffice, evenly spread.
 
     Parameters
     ----------
     data : Tensor of shape (n, d) or (n, C, H, W), or Rows
         Prepared inputs.
+    images : bool
+        Whether they are images, or transformed from images.
     """
     n = len(data)
     index = torch.arange(n)
@@ -56,16 +62,17 @@ def fit_representation(data: Tensor | Rows) -> Representation:
         index = torch.linspace(0, n - 1, MOST_FITTED, dtype=torch.float64).round().to(torch.int64)
     X = torch.cat([_vectors(data[index[start : start + BLOCK]]) for start in range(0, len(index), BLOCK)])
     mean = X.mean(0)
-    X = X - mean
     components = torch.eye(X.shape[1], dtype=X.dtype)
-    if X.shape[1] > MOST_COLUMNS:
-        wide = X.shape[1] > len(X)
-        values, vectors = (part.flip(-1) for part in torch.linalg.eigh(X @ X.T if wide else X.T @ X))
-        kept = min(MOST_COLUMNS, max(1, int((values > RELATIVE_VARIANCE * values[0]).sum())))
-        components = vectors[:, :kept]
-        if wide:
-            components = X.T @ components / values[:kept].clamp(min=torch.finfo(X.dtype).tiny).sqrt()
-    spread = float((X @ components).square().mean().sqrt())
+    kept = IMAGE_COLUMNS if images else MOST_COLUMNS
+    if X.shape[1] > kept:
+        pca = PCA(min(kept, *X.shape), random_state=0).fit(X.numpy())
+        variances = torch.from_numpy(pca.explained_variance_)
+        told = variances > RELATIVE_VARIANCE * variances[0]
+        told[0] = True
+        components = torch.from_numpy(pca.components_).T[:, told]
+        if images:
+            components = components / variances[told].clamp(min=torch.finfo(X.dtype).tiny) ** FLATTENING
+    spread = float(((X - mean) @ components).square().mean().sqrt())
     return Representation(mean, components / (spread if spread > 0 else 1.0))
 
 
@@ -83,10 +90,14 @@ def _vectors(data: Tensor) -> Tensor:
 
 
 def _scattered(data: Tensor) -> Tensor:
-    """Scattering transform of images (n, C, H, W) as vectors."""
+    """Square roots of the scattering transform of images (n, C, H, W), as vectors.
+
+    Roots keep the few largest coefficients from deciding distances; where there are negative ones, signs are kept.
+    """
     data = data.detach().cpu()
     largest = max(data.shape[-2:])
     if largest > MOST_SCATTERED:
         size = [max(1, round(side * MOST_SCATTERED / largest)) for side in data.shape[-2:]]
         data = torch.nn.functional.interpolate(data.float(), size=size, mode="area")
-    return scattering(data)
+    transformed = scattering(data)
+    return transformed.sign() * transformed.abs().sqrt()

@@ -108,10 +108,11 @@ def _padded(X: Tensor, size: list[int]) -> Tensor:
 
 def _thinned(spectrum: Tensor, octaves: int) -> Tensor:
     """Every ``2**octaves``-th pixel, taken in the Fourier domain: frequencies that then coincide are averaged."""
-    step = 2**octaves
-    *lead, height, width = spectrum.shape
-    parts: Tensor = spectrum.reshape(*lead, step, height // step, step, width // step)
-    return parts.mean(dim=(-4, -2))
+    for side in (-2, -1):
+        for _ in range(octaves):  # sums of halves are several times as fast as a mean over their axis
+            first, second = spectrum.chunk(2, dim=side)
+            spectrum = first + second
+    return spectrum / 4**octaves if octaves else spectrum
 
 
 def _folded(filter_hat: Tensor, octaves: int) -> Tensor:

@@ -160,7 +160,8 @@ class Trainer:
         self.memory = Memory(memory_size)
         self.processes = Processes.here()
         self.processes.copy_module(network)  # machines may round filters from data differently
-        self.optimizers: list[Optimizer] = _make_optimizers(network, plan)
+        # The first optimizer of a process imports the compiler of torch, which takes seconds.
+        self.optimizers: list[Optimizer] = _make_optimizers(network, plan) if plan.total else []
         self.iteration = 0
         self.lam = float("nan")
         self.history: list[dict[str, Any]] = []
