@@ -83,7 +83,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         as in `xsdc.networks.build_network`. A module is copied before training.
     labeler : str or Labeler
         How M is filled in at each step: "balancing", the paper's Algorithm 1, "pseudo-labels", "deep-clustering",
-        "eigen", "eigen-kmeans", "hard", or one of your own, see `xsdc.labelers`.
+        "eigen", "eigen-kmeans", "hard", "graph", or one of your own, see `xsdc.labelers`.
     max_iter, supervised_iter : int or "auto"
         Steps on all points, after steps on labeled points alone.
     batch_size, labeled_batch_size : int

@@ -122,7 +122,8 @@ ESTIMATOR: dict[str, Any] = SIZES | {
         network, "auto, kn, lenet5-ckn, ckn-gm, cnn, or a JSON file of layers.", panel=TRAINING, metavar="NAME|FILE"
     ),
     "labeler": text(
-        "What fills in M: balancing, pseudo-labels, deep-clustering, eigen, eigen-kmeans or hard.", panel=TRAINING
+        "What fills in M: balancing, pseudo-labels, deep-clustering, eigen, eigen-kmeans, hard or graph.",
+        panel=TRAINING,
     ),
     "max_iter": parsed(or_word(count, "auto"), "Steps on all points.", panel=TRAINING, metavar="COUNT|auto"),
     "supervised_iter": parsed(
