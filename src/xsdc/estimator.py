@@ -40,7 +40,9 @@ from xsdc.fitting import (
     scaled_features,
 )
 from xsdc.fitting.ensemble import LeftOut
+from xsdc.fitting.fit import check_sizes
 from xsdc.fitting.labels import LabelClassifier, Outcome
+from xsdc.fitting.order import content_order
 from xsdc.fitting.settings import ClusterSize
 from xsdc.fitting.sources import ArraySource, Source, as_source, first_look, prepare, read_blocks, stream_blocks
 from xsdc.fitting.stream import KEPT, Course, Kept, keep_some, read_chunk, trained_on, why_anew
@@ -292,6 +294,12 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             allowed_labels=allowed_labels,
             n_clusters=self.n_clusters,
         )
+        sizes = check_sizes(settings.cluster_size, knowledge)
+        rows, self._order = X, np.arange(len(X))
+        if not isinstance(X, Source):
+            X = X if isinstance(X, Tensor) else np.asarray(X)
+            self._order = content_order(X)  # the model does not depend on the order of the rows
+            X, knowledge = X[self._order], knowledge.reordered(self._order)
         rng = Processes.here().agree(lambda: check_random_state(self.random_state))
         generator = torch.Generator().manual_seed(int(rng.randint(2**31)))
         choices = Choices()
@@ -301,6 +309,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             prepare(network, X, channels=self.channels),
             knowledge,
             settings,
+            sizes=sizes,
             choices=choices,
             validation=self._validation_set(network, knowledge),
             rng=rng,
@@ -308,9 +317,9 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         )
         self._take(fitted, choices, rng)
         facts = {"must_link": must_link, "cannot_link": cannot_link, "allowed_labels": allowed_labels}
-        labels = X.labels if y is None and isinstance(X, Source) else y
-        kept = keep_some(X, labels, facts, rng=check_random_state(self._seed))
-        self._stream, self._streamed = Course(kept, len(X)), False
+        labels = rows.labels if y is None and isinstance(rows, Source) else y
+        kept = keep_some(rows, labels, facts, rng=check_random_state(self._seed))
+        self._stream, self._streamed = Course(kept, len(rows)), False
         return self
 
     def _make_network(
@@ -411,6 +420,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             network.prepare(kept.X, channels=self.channels),
             knowledge,
             settings,
+            sizes=check_sizes(settings.cluster_size, knowledge),
             choices=choices,
             validation=self._validation_set(network, knowledge),
             earlier=earlier,
@@ -418,10 +428,11 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             generator=generator,
         )
         seed, steps = self._seed, getattr(self, "n_iter_", 0)
+        self._order = np.arange(len(kept))
         self._take(fitted, choices, rng)
         self._seed, self.n_iter_ = seed, steps + len(fitted.steps)
         del self._fitted  # its positions are those of the points kept, which the user does not know
-        self.checked_: LeftOut | None = None  # the same
+        self.checked_ = None  # the same
         return Course(kept, made_at)
 
     def fit_predict(self, X: Any, y: Any = None, **facts: Any) -> Array:
@@ -471,7 +482,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         chosen = checks.as_codes(points, n=len(points), name="points").numpy()
         if len(chosen) < 2 or chosen.max() >= len(self.labels_):
             raise InvalidInputError(f"points must hold two or more positions from 0 to {len(self.labels_) - 1}.")
-        return np.asarray(fitted.equivalence(chosen).clamp(0, 1).cpu().numpy())
+        return np.asarray(fitted.equivalence(self._place[chosen]).clamp(0, 1).cpu().numpy())
 
     def relabel(self, n_clusters: int) -> XSDC:
         """Label the data anew with another number of clusters, on the features as they were learned.
@@ -680,10 +691,13 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         knowledge = outcome.knowledge
         self.classes_, self.n_clusters_ = knowledge.names, len(knowledge.names)
         self._named = knowledge.n_named > 0
-        self.labels_ = knowledge.names[outcome.codes]
+        self._place = np.argsort(self._order)
+        self.labels_ = knowledge.names[outcome.codes[self._place]]
         self.eigenvalues_ = outcome.eigenvalues
         self.n_violated_links_ = outcome.violated
-        self.checked_ = outcome.left_out
+        self.checked_: LeftOut | None = None
+        if outcome.left_out is not None:
+            self.checked_ = replace(outcome.left_out, points=self._order[outcome.left_out.points])
         self._classifier: LabelClassifier = outcome.classifier
 
 

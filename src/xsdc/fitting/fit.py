@@ -131,6 +131,7 @@ def fit_model(
     knowledge: Knowledge,
     settings: Settings,
     *,
+    sizes: ClassSizes | None,
     choices: Choices,
     validation: tuple[Tensor, Ints] | None = None,
     earlier: npt.NDArray[Any] | None = None,
@@ -149,6 +150,8 @@ def fit_model(
         What is known of it.
     settings : Settings
         Options.
+    sizes : ClassSizes or None
+        Bounds on sizes that the user gave, as `check_sizes` returns them.
     choices : Choices
         Where choices are written down.
     validation : pair of Tensor and array of int, optional
@@ -160,8 +163,7 @@ def fit_model(
     generator : torch.Generator
         Source of randomness for training.
     """
-    given = check_sizes(settings.cluster_size, knowledge)
-    training_sizes, bounds = choose_sizes(knowledge, given, choices)
+    training_sizes, bounds = choose_sizes(knowledge, sizes, choices)
     held_out = np.empty(0, dtype=np.int64)
     if validation is None:
         held_out = hold_out(knowledge, settings, choices, rng)
@@ -181,7 +183,7 @@ def fit_model(
     )
     trainer.run()
     unbounded = sum(step.get("unbounded", False) for step in trainer.history)
-    if unbounded and given is not None:
+    if unbounded and sizes is not None:
         warnings.warn(
             f"In {unbounded} of {len(trainer.history)} steps the points drawn could not meet the bounds on sizes with"
             " what is known of them; these steps were made without bounds.",
