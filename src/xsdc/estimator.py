@@ -432,7 +432,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         self._take(fitted, choices, rng)
         self._seed, self.n_iter_ = seed, steps + len(fitted.steps)
         del self._fitted  # its positions are those of the points kept, which the user does not know
-        self.checked_ = None  # the same
+        self.checked_: LeftOut | None = None  # the same
         return Course(kept, made_at)
 
     def fit_predict(self, X: Any, y: Any = None, **facts: Any) -> Array:
@@ -695,9 +695,8 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         self.labels_ = knowledge.names[outcome.codes[self._place]]
         self.eigenvalues_ = outcome.eigenvalues
         self.n_violated_links_ = outcome.violated
-        self.checked_: LeftOut | None = None
-        if outcome.left_out is not None:
-            self.checked_ = replace(outcome.left_out, points=self._order[outcome.left_out.points])
+        told = outcome.left_out
+        self.checked_ = None if told is None else replace(told, points=self._order[told.points])
         self._classifier: LabelClassifier = outcome.classifier
 
 
