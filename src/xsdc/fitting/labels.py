@@ -14,8 +14,9 @@ from torch import Tensor
 from xsdc.core.assignment import assign, outside_sizes, violated_links
 from xsdc.core.objective import DIMENSIONS_PER_CLASS
 from xsdc.fitting.bounds import Bounds
+from xsdc.fitting.checked import CheckedLabels, check_labels
 from xsdc.fitting.choices import Choices
-from xsdc.fitting.ensemble import Ensemble, LeftOut, fit_ensemble
+from xsdc.fitting.ensemble import Ensemble, fit_ensemble
 from xsdc.fitting.groups import Inputs, LabelSolver, group_points, named_like
 from xsdc.fitting.knowledge import Knowledge
 from xsdc.fitting.points import choose_points, in_turn
@@ -24,6 +25,7 @@ from xsdc.networks.rows import Rows
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 MOST_JOINED = 100_000  # points that neighbour graphs join
 JOINED_OF_MORE = 20_000  # of more than these, as each of the others is compared with all that are joined
 MOST_LABELED = 10_000  # labels that classifiers are fitted to, alike many of each class
@@ -73,9 +75,9 @@ class Outcome:
         Class of each.
     classifier : LabelClassifier
         For new points; it also told the classes of these, within what is known of them.
-    left_out : LeftOut or None
-        What the classifier says of labeled points without their labels; None where some class has no label, or each
-        has one alone.
+    checked : CheckedLabels or None
+        What the classifier says of labeled points without their labels; None where some class has no label, or no
+        label can be left out.
     eigenvalues : array
         Leading eigenvalues of the smoother by which groups were found; none where labels name every class.
     violated : int
@@ -85,7 +87,7 @@ class Outcome:
     knowledge: Knowledge
     codes: Ints
     classifier: LabelClassifier
-    left_out: LeftOut | None
+    checked: CheckedLabels | None
     eigenvalues: Floats
     violated: int
 
@@ -96,6 +98,7 @@ def label_points(
     knowledge: Knowledge,
     *,
     learned: bool,
+    unseen: Bools | None = None,
     bounds: Bounds,
     ridge: float | Literal["auto"],
     before: Ints | None = None,
@@ -116,6 +119,8 @@ def label_points(
         What is known of them; the number of classes among it.
     learned : bool
         Whether the features were learned, or are a network's as it was made.
+    unseen : array of bool, shape (n,), optional
+        Which labels training went without; all by default.
     bounds : Bounds
         Bounds on the sizes of classes.
     ridge : float or "auto"
@@ -158,9 +163,9 @@ def label_points(
     codes = assign(classifier.log_probabilities(data, Phi), constraints, sizes=given_sizes)
     violated = violated_links(codes, constraints)
     _warn_of_unmet(violated, 0 if given_sizes is None else outside_sizes(codes, given_sizes), n=knowledge.n, k=k)
-    told = points[left_out.points]
-    given = knowledge.codes[told] >= 0  # the class of a point may also follow from links; it then has no label
-    checked = LeftOut(told[given], left_out.probabilities[given]) if labeled and given.any() else None
+    checked = None
+    if labeled:
+        checked = check_labels(knowledge, points[left_out.points], left_out.probabilities, unseen=unseen)
     return Outcome(knowledge, codes, classifier, checked, eigenvalues, violated)
 
 
