@@ -39,7 +39,7 @@ from xsdc.fitting import (
     read_settings,
     scaled_features,
 )
-from xsdc.fitting.ensemble import LeftOut
+from xsdc.fitting.checked import CheckedLabels, SuspiciousLabels, suspect
 from xsdc.fitting.fit import check_sizes
 from xsdc.fitting.labels import LabelClassifier, Outcome
 from xsdc.fitting.order import content_order
@@ -148,9 +148,14 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         the others; none where every class has labels, which then tell the classes.
     n_violated_links_ : int
         Cannot-links that the labels found do not meet.
-    checked_ : LeftOut or None
-        Where every class has labels: ``points``, labeled points whose classes have other labels, and the
-        ``probabilities`` that the classifier gives them without their own. Not saved, and None after `partial_fit`.
+    checked_ : CheckedLabels or None
+        Where every class has labels: ``points``, labeled points without must-links whose classes have other labels;
+        the ``probabilities`` that the classifier gives them without their own; and ``unseen``, whether the training of
+        the network went without them too. Not saved, and None after `partial_fit`.
+    suspicious_labels_ : SuspiciousLabels or None
+        The labels among those in ``checked_`` that are probably wrong, the most improbable first: ``points``,
+        ``labels``, their ``probabilities``, and the ``likelier`` classes with their ``likelier_probabilities``. None
+        where ``checked_`` is.
     n_features_in_, feature_names_in_
         As usual in scikit-learn, for vectors.
 
@@ -174,6 +179,8 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
 
     history_: dict[str, Any]
     labels_: Array
+    checked_: CheckedLabels | None
+    suspicious_labels_: SuspiciousLabels | None
     _stream: Course
     _streamed: bool
     _lost: tuple[str, ...]
@@ -432,7 +439,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         self._take(fitted, choices, rng)
         self._seed, self.n_iter_ = seed, steps + len(fitted.steps)
         del self._fitted  # its positions are those of the points kept, which the user does not know
-        self.checked_: LeftOut | None = None  # the same
+        self.checked_ = self.suspicious_labels_ = None  # the same
         return Course(kept, made_at)
 
     def fit_predict(self, X: Any, y: Any = None, **facts: Any) -> Array:
@@ -695,8 +702,11 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         self.labels_ = knowledge.names[outcome.codes[self._place]]
         self.eigenvalues_ = outcome.eigenvalues
         self.n_violated_links_ = outcome.violated
-        told = outcome.left_out
-        self.checked_ = None if told is None else replace(told, points=self._order[told.points])
+        self.checked_ = self.suspicious_labels_ = None
+        if (checked := outcome.checked) is not None:
+            suspicious = suspect(knowledge, checked)
+            self.checked_ = replace(checked, points=self._order[checked.points])
+            self.suspicious_labels_ = replace(suspicious, points=self._order[suspicious.points])
         self._classifier: LabelClassifier = outcome.classifier
 
 

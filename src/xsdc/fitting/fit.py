@@ -33,6 +33,7 @@ from xsdc.training import Trainer
 from xsdc.validation import named
 
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 MOST_BALANCED = 3000  # points that stand for all where M is balanced, or sizes are checked
 
 
@@ -167,12 +168,14 @@ def fit_model(
     held_out = np.empty(0, dtype=np.int64)
     if validation is None:
         held_out = hold_out(knowledge, settings, choices, rng)
+    shown = knowledge
     if len(held_out):
         validation = (data[torch.from_numpy(held_out)], knowledge.codes[held_out])
+        shown = knowledge.hiding(held_out)
     trainer = make_trainer(
         network,
         data,
-        knowledge.hiding(held_out) if len(held_out) else knowledge,
+        shown,
         settings,
         points=np.setdiff1d(np.arange(knowledge.n), held_out),
         sizes=training_sizes,
@@ -197,6 +200,7 @@ def fit_model(
             data,
             knowledge,
             settings,
+            hidden=shown.constraints.classes < 0,
             bounds=bounds,
             earlier=earlier,
             choices=choices,
@@ -212,12 +216,13 @@ def _conclude(
     knowledge: Knowledge,
     settings: Settings,
     *,
+    hidden: Bools,
     bounds: Bounds,
     earlier: npt.NDArray[Any] | None,
     choices: Choices,
     rng: np.random.RandomState,
 ) -> Fitted:
-    """Label all points by the trained features."""
+    """Label all points by the trained features; classes that are hidden were not known in training."""
     Phi, norm = features_of_all(trainer.network, data)
     knowledge = with_number(
         Phi, knowledge, ridge=settings.ridge, entropy=settings.entropy, bounds=bounds, choices=choices, rng=rng
@@ -236,6 +241,7 @@ def _conclude(
         Phi,
         knowledge,
         learned=has_learned(trainer.network, kept),
+        unseen=hidden | (kept == 0),  # the labels made no difference to a network that is as it was before
         bounds=bounds,
         ridge=settings.ridge,
         before=before,

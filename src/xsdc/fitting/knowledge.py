@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
 
 from xsdc import validation
-from xsdc.core.constraints import Constraints, close
+from xsdc.core.constraints import Constraints, close, linked_components
 from xsdc.errors import InvalidInputError
 
 Ints = npt.NDArray[np.int64]
@@ -53,6 +53,12 @@ class Knowledge:
     def n(self) -> int:
         """Number of points."""
         return len(self.codes)
+
+    @property
+    def linked(self) -> npt.NDArray[np.bool_]:
+        """Whether a must-link joins each point to another, shape (n,)."""
+        component = linked_components(self.n, self.facts["must_link"])
+        return np.bincount(component)[component] > 1
 
     def with_clusters(self, n_clusters: int) -> Knowledge:
         """Settle a number of classes that was open."""
