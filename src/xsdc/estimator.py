@@ -41,7 +41,7 @@ from xsdc.fitting import (
 )
 from xsdc.fitting.checked import CheckedLabels, SuspiciousLabels, suspect
 from xsdc.fitting.fit import check_sizes
-from xsdc.fitting.labels import LabelClassifier, Outcome
+from xsdc.fitting.labels import Outcome, PointClassifier
 from xsdc.fitting.order import content_order
 from xsdc.fitting.settings import ClusterSize
 from xsdc.fitting.sources import ArraySource, Source, as_source, first_look, prepare, read_blocks, stream_blocks
@@ -72,6 +72,9 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
     n_clusters : int, optional
         Number of classes, k. By default as many as the labels name. Without labels it may stay open: training needs
         only the bounds of ``cluster_size``, and a number is then suggested (see `relabel`).
+    algorithm : {"ensemble", "published"}
+        "ensemble" classifies by an ensemble of classifiers of the labels, or of the groups found where some class has
+        none; "published" trains, labels and classifies as the paper does, see `as_published`.
     cluster_size : "auto", "equal", (min, max), one pair per class, or mapping from class to pair
         Bounds on the share of points in a class, n_min / n and n_max / n. "equal" is the paper's default, 1/k each.
         "auto" trains between half and twice that and chooses at the end, by a criterion that needs no labels, among
@@ -144,14 +147,16 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
     network_ : Network
         The trained representation.
     eigenvalues_ : array
-        Leading eigenvalues of the smoother by which groups were found, near 1 for each group that is well apart from
-        the others; none where every class has labels, which then tell the classes.
+        Leading eigenvalues of the smoother by which groups were found, or of M where they were found as published: near
+        1 for each group that is well apart from the others; none where every class has labels, which then tell the
+        classes.
     n_violated_links_ : int
         Cannot-links that the labels found do not meet.
     checked_ : CheckedLabels or None
         Where every class has labels: ``points``, labeled points without must-links whose classes have other labels;
         the ``probabilities`` that the classifier gives them without their own; and ``unseen``, whether the training of
-        the network went without them too. Not saved, and None after `partial_fit`.
+        the network went without them too. Not saved, and None after `partial_fit` and with
+        ``algorithm="published"``.
     suspicious_labels_ : SuspiciousLabels or None
         The labels among those in ``checked_`` that are probably wrong, the most improbable first: ``points``,
         ``labels``, their ``probabilities``, and the ``likelier`` classes with their ``likelier_probabilities``. None
@@ -189,6 +194,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         self,
         n_clusters: int | None = None,
         *,
+        algorithm: str = "ensemble",
         cluster_size: ClusterSize = "auto",
         network: NetworkSpec = "auto",
         labeler: str | Labeler = "balancing",
@@ -216,6 +222,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_clusters = n_clusters
+        self.algorithm = algorithm
         self.cluster_size = cluster_size
         self.network = network
         self.labeler = labeler
@@ -241,6 +248,32 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         self.callbacks = callbacks
         self.progress = progress
         self.random_state = random_state
+
+    @classmethod
+    def as_published(
+        cls, n_clusters: int | None = None, *, random_state: int | np.random.RandomState | None = None
+    ) -> XSDC:
+        """Make an estimator that does what the paper does: one with ``algorithm="published"``.
+
+        Options left "auto" have the paper's values: its networks with 32 filters, 500 steps, the first 100 of them on
+        labeled points, classes of equal size, and lambda by a validation set where there is one. Each point then takes
+        the label of its nearest labeled neighbor by the learned features; where some class has no label, M is balanced
+        over at most 10,000 points and clustered by its eigenvectors. `predict` is ridge regression on the features,
+        fitted to all points with these classes. Learning rates, which the paper tunes for each data set, stay "auto".
+
+        Parameters
+        ----------
+        n_clusters : int, optional
+            As for `XSDC`.
+        random_state : int, RandomState or None
+            As for `XSDC`.
+
+        Returns
+        -------
+        XSDC
+            Not fitted. `set_params` changes any option.
+        """
+        return cls(n_clusters, algorithm="published", random_state=random_state)
 
     def fit(
         self,
@@ -332,7 +365,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
     def _make_network(
         self, X: Any, knowledge: Knowledge, settings: Settings, choices: Choices, generator: torch.Generator
     ) -> Network:
-        spec = copy_module(choose_network(self.network, X.shape, knowledge, choices))
+        spec = copy_module(choose_network(self.network, X.shape, knowledge, choices, algorithm=settings.algorithm))
         dtype = settings.dtype
         if dtype == "auto":
             dtype = torch.float32 if is_image_array(X) else torch.float64
@@ -455,7 +488,11 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         return self._named_by(self._blocks(X))
 
     def predict_proba(self, X: Any) -> Array:
-        """Probability of each class in ``classes_``, shape (n, n_clusters_); rows sum to one."""
+        """Probability of each class in ``classes_``, shape (n, n_clusters_); rows sum to one.
+
+        As published, where the paper has none, the softmax of the scores of the ridge regression, as sharp as makes
+        left-out labels most likely.
+        """
         check_is_fitted(self)
         return np.asarray(np.exp(np.concatenate([self._log_probabilities(block) for block in self._blocks(X)])))
 
@@ -707,7 +744,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             suspicious = suspect(knowledge, checked)
             self.checked_ = replace(checked, points=self._order[checked.points])
             self.suspicious_labels_ = replace(suspicious, points=self._order[suspicious.points])
-        self._classifier: LabelClassifier = outcome.classifier
+        self._classifier: PointClassifier = outcome.classifier
 
 
 def copy_module(spec: NetworkSpec) -> NetworkSpec:

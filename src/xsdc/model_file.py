@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xsdc.errors import InvalidInputError
-from xsdc.fitting.labels import LabelClassifier
+from xsdc.fitting.labels import PointClassifier
 from xsdc.fitting.storage import read_classifier, write_classifier
 from xsdc.networks import Network, NetworkConfig, load_network, save_network
 
@@ -37,7 +37,7 @@ class ModelFile:
         Options that a file cannot hold, and that fall back to their defaults.
     network : Network
         The trained network.
-    classifier : LabelClassifier
+    classifier : PointClassifier
         Of groups, or of labels.
     arrays : mapping from name to array
         Labels, names and the like; objects are written as strings.
@@ -47,7 +47,7 @@ class ModelFile:
 
     params: Mapping[str, Any]
     network: Network
-    classifier: LabelClassifier
+    classifier: PointClassifier
     arrays: Mapping[str, npt.NDArray[Any]]
     facts: Mapping[str, Any]
     lost: tuple[str, ...] = ()

@@ -162,6 +162,7 @@ def test_bounds_of_clusters_by_number(xsdc, tmp_path, table):
 def test_options_reach_the_estimator(xsdc, tmp_path, table):
     options = {
         "--n-clusters": ("4", 4),
+        "--algorithm": ("published", "published"),
         "--cluster-size": ("0.1,0.6", [0.1, 0.6]),
         "--network": ("kn", "kn"),
         "--labeler": ("hard", "hard"),

@@ -14,12 +14,10 @@ import torch
 from torch import Tensor
 
 from xsdc.core.agreement import agreement
-from xsdc.core.balancing import balance
-from xsdc.core.classifier import PATH
 from xsdc.core.objective import Spectrum, decompose, one_hot
 from xsdc.core.problem import Fractions
-from xsdc.core.rounding import nearest_labels, spectral_clustering
 from xsdc.experiments.splits import Part, Splits
+from xsdc.fitting.published import cluster, ridge_by_validation, spread_labels
 from xsdc.networks import Network, normalize_features
 
 Floats = npt.NDArray[np.float64]
@@ -76,10 +74,8 @@ class Evaluation:
         if self.ridge is not None:
             return self.ridge
         spectrum, codes, norm = self._spread(network, labeled_only=labeled_only)
-        W, b = spectrum.ridge(one_hot(codes, n_classes=self.splits.n_classes), PATH)
-        Phi = _features(network, self.splits.validation, norm).to(W.dtype)
-        right = [(Phi @ W[i] + b[i]).argmax(1).numpy() == self.splits.validation.y for i in range(len(PATH))]
-        return PATH[int(np.argmax([each.mean() for each in right]))]
+        Phi = _features(network, self.splits.validation, norm)
+        return ridge_by_validation(spectrum, codes, self.splits.n_classes, Phi, self.splits.validation.y)
 
     def _spread(self, network: Network, *, labeled_only: bool) -> tuple[Spectrum, Tensor, Tensor]:
         """Decompose the features of training points with a class for each; features are scaled by the labeled ones."""
@@ -90,8 +86,7 @@ class Evaluation:
         if labeled_only:
             return decompose(seeds), codes, norm
         Phi = _features(network, splits.train, norm)
-        found = nearest_labels(Phi, seeds, codes)
-        found[torch.from_numpy(splits.labeled)] = codes
+        found = spread_labels(Phi, seeds, torch.from_numpy(splits.labeled), codes)
         return decompose(Phi), found, norm
 
     def classify(self, network: Network, lam: float) -> Scores:
@@ -108,10 +103,8 @@ class Evaluation:
     def _cluster(self, network: Network, lam: float) -> float:
         k = self.splits.n_classes
         Phi, _ = normalize_features(network.features(self.splits.test.X))
-        A = decompose(Phi).cost(lam).to(torch.float32).dense()  # its factors rounded first: two fifths of the time
         size = Fractions(1 / k, 1 / k)
-        M = balance(A, size=size).M
-        found = spectral_clustering(M, k, random_state=np.random.RandomState(0)).labels
+        found = cluster(decompose(Phi), lam, k, size=size, rng=np.random.RandomState(0)).labels
         return agreement(found, self.splits.test.y).accuracy
 
 

@@ -27,11 +27,19 @@ FIRST_RANGE, GROUPS_RANGE, WIDER_RANGE = (1 / 1.1, 1.1), (1 / 1.6, 1.6), (1 / 5,
 TRAINING_DIMENSION = 5.0  # per class
 ENOUGH_TO_HOLD_OUT = 500
 FEWEST_TO_TRAIN = 10
+PUBLISHED_WIDTH = 32  # filters of the paper's networks
+PUBLISHED_STEPS, PUBLISHED_SUPERVISED = 500, 100  # of the paper (Section 5): all, and those on labels
 
 
-def choose_network(spec: NetworkSpec, shape: tuple[int, ...], knowledge: Knowledge, choices: Choices) -> NetworkSpec:
+def choose_network(
+    spec: NetworkSpec, shape: tuple[int, ...], knowledge: Knowledge, choices: Choices, *, algorithm: str = "ensemble"
+) -> NetworkSpec:
     """Choose the width of a kernel network for vectors; leave any other choice to the networks' own table."""
-    if not (isinstance(spec, str) and spec == "auto" and len(shape) == 2):
+    if not (isinstance(spec, str) and spec == "auto"):
+        return spec
+    if algorithm == "published":
+        return _published_network(shape, choices)
+    if len(shape) != 2:
         return spec
     labeled = int((knowledge.codes >= 0).sum())
     width = int(min(np.clip(labeled, NARROWEST, WIDEST), shape[0]))
@@ -42,6 +50,18 @@ def choose_network(spec: NetworkSpec, shape: tuple[int, ...], knowledge: Knowled
         " points",
     )
     return {"name": "kn", "input": "vectors", "layers": [{"width": width, "kernel": "rbf"}]}
+
+
+def _published_network(shape: tuple[int, ...], choices: Choices) -> NetworkSpec:
+    """Choose the network that the paper has for data of a shape; gray images of 28×28 have LeNet-5's by themselves."""
+    if len(shape) == 2:
+        width = min(PUBLISHED_WIDTH, shape[0])
+        choices.note("network", f"kn with {width} filters", "vectors; as many filters as in the paper")
+        return {"name": "kn", "input": "vectors", "layers": [{"width": width, "kernel": "rbf"}]}
+    if sorted(shape[1:]) == [3, 32, 32]:
+        choices.note("network", "ckn-gm", "color images of 32×32, as in the paper")
+        return "ckn-gm"
+    return "auto"
 
 
 def choose_plan(settings: Settings, network: Network, knowledge: Knowledge, choices: Choices) -> Plan:
@@ -55,6 +75,9 @@ def choose_plan(settings: Settings, network: Network, knowledge: Knowledge, choi
     if pointless and joint in ("auto", 0) and settings.supervised_iter in ("auto", 0):
         choices.note("max_iter", 0, pointless)
         joint = supervised = 0
+    elif joint == "auto" and settings.algorithm == "published":
+        joint = PUBLISHED_STEPS - supervised if supervised < PUBLISHED_STEPS else 0
+        choices.note("max_iter", joint, f"the paper's {PUBLISHED_STEPS} steps, with those on labeled points")
     elif joint == "auto":
         joint = 200 if on_sphere else (30 if labeled else 50)
         choices.note("max_iter", joint, f"{kind}, {'some' if labeled else 'no'} labels")
@@ -98,6 +121,9 @@ def _supervised_steps(
     classes = knowledge.constraints.classes
     several = len(np.unique(classes[classes >= 0])) > 1  # points of one class say nothing about what tells it apart
     enough = several and labeled >= 2 * (knowledge.n_clusters or 1)
+    if settings.algorithm == "published" and several:
+        choices.note("supervised_iter", PUBLISHED_SUPERVISED, "as in the paper, where there are labels")
+        return PUBLISHED_SUPERVISED
     if on_sphere and enough and labeled < knowledge.n:
         choices.note("supervised_iter", 100, "filters on the sphere, and two labels per class or more on average")
         return 100
@@ -107,7 +133,9 @@ def _supervised_steps(
     return 0
 
 
-def choose_sizes(knowledge: Knowledge, given: ClassSizes | None, choices: Choices) -> tuple[ClassSizes, Bounds]:
+def choose_sizes(
+    knowledge: Knowledge, given: ClassSizes | None, choices: Choices, *, algorithm: str = "ensemble"
+) -> tuple[ClassSizes, Bounds]:
     """Bounds on sizes for training, and for groups at the end."""
     if given is not None:
         return given, Bounds(given, given=True)
@@ -116,17 +144,23 @@ def choose_sizes(knowledge: Knowledge, given: ClassSizes | None, choices: Choice
         choices.note("cluster_size", [low, high], "neither a number of clusters nor a bound was given")
         bound = ClassSizes(np.array([low]), np.array([high]))
         return bound, Bounds(bound, given=False)
+    bounds = choose_bounds(knowledge, algorithm=algorithm)
+    if algorithm == "published":
+        choices.note("cluster_size", "equal", "the paper's, in training and for clusters; wider where labels say so")
+        return bounds.sizes, bounds
     training = _around(knowledge, *TRAINING_RANGE)
     choices.note(
         "cluster_size",
         [float(training.minimum.min()), float(training.maximum.max())],
         "in training: from half to twice the equal share, wider where labels say so",
     )
-    return training, choose_bounds(knowledge)
+    return training, bounds
 
 
-def choose_bounds(knowledge: Knowledge) -> Bounds:
+def choose_bounds(knowledge: Knowledge, *, algorithm: str = "ensemble") -> Bounds:
     """Bounds on the sizes of groups, where the user has given none."""
+    if algorithm == "published":
+        return Bounds(_around(knowledge, 1.0, 1.0), given=False)
     first, sizes, wider = (_around(knowledge, *limits) for limits in (FIRST_RANGE, GROUPS_RANGE, WIDER_RANGE))
     return Bounds(sizes, given=False, first=first, wider=wider)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -11,6 +13,7 @@ from xsdc.networks import Network, normalize_features
 from xsdc.networks.rows import Rows
 
 HELD = 1 << 25  # numbers up to which the features of all points are kept in memory
+BLOCK = 4096
 SCALED_BY = 20_000  # points that set the scale, where they are not
 
 
@@ -49,6 +52,12 @@ class FeatureRows:
 
     def __getitem__(self, index: Tensor | slice) -> Tensor:
         return scaled_features(self.network, self.data[index], self.norm)
+
+
+def read_features(Phi: Tensor | Rows, points: npt.NDArray[np.int64]) -> Tensor:
+    """Features of some points, read a block at a time."""
+    parts = [Phi[torch.from_numpy(points[i : i + BLOCK])].detach().cpu() for i in range(0, len(points), BLOCK)]
+    return torch.cat(parts)
 
 
 def features_of_all(network: Network, data: Tensor | Rows) -> tuple[Tensor | Rows, float]:

@@ -25,6 +25,7 @@ from xsdc.fitting.knowledge import Knowledge
 from xsdc.fitting.labels import Outcome, label_points
 from xsdc.fitting.number import with_number
 from xsdc.fitting.points import choose_points
+from xsdc.fitting.published import label_as_published
 from xsdc.fitting.settings import ClusterSize, Settings, read_sizes
 from xsdc.fitting.train import hold_out, make_trainer, why_stopped
 from xsdc.networks import LayeredNetwork, Network
@@ -59,6 +60,8 @@ class Fitted:
         lambda, as the user gave it.
     entropy : float or "median"
         nu.
+    algorithm : {"ensemble", "published"}
+        How points were labeled.
     cluster_size : str, pair, pairs or mapping
         As the user gave it; read again for another number of classes.
     steps : list of dict
@@ -77,6 +80,7 @@ class Fitted:
     bounds: Bounds
     ridge: float | Literal["auto"]
     entropy: float | Literal["median"]
+    algorithm: str
     cluster_size: ClusterSize
     steps: list[dict[str, Any]]
     stopped: str
@@ -101,7 +105,7 @@ class Fitted:
         separating = max(k - 1, 1)  # directions that groups apart from each other need
         lam = spectrum.ridge_for_dimension(separating) if self.ridge == "auto" else self.ridge
         A = spectrum.cost(lam).dense(torch.float32)
-        bounds = self.bounds if self.bounds.given else choose_bounds(knowledge)
+        bounds = self.bounds if self.bounds.given else choose_bounds(knowledge, algorithm=self.algorithm)
         size = bounds.for_classes(k).among_sample(constraints, known, np.arange(len(together)))
         M = balance(A, size=size, known=known, nu=self.entropy).M
         place = torch.from_numpy(np.searchsorted(together, points))
@@ -113,14 +117,16 @@ class Fitted:
         given = read_sizes(self.cluster_size, knowledge.names.tolist(), n_clusters)
         if given is not None:
             given.check(knowledge.constraints, n_classes=n_clusters, names=knowledge.names)
-        _, bounds = choose_sizes(knowledge, given, choices)
-        return label_points(
+        _, bounds = choose_sizes(knowledge, given, choices, algorithm=self.algorithm)
+        return label(
+            self.algorithm,
             self.data,
             self.features,
             knowledge,
             learned=self.learned,
             bounds=bounds,
             ridge=self.ridge,
+            entropy=self.entropy,
             choices=choices,
             rng=rng,
         )
@@ -164,7 +170,7 @@ def fit_model(
     generator : torch.Generator
         Source of randomness for training.
     """
-    training_sizes, bounds = choose_sizes(knowledge, sizes, choices)
+    training_sizes, bounds = choose_sizes(knowledge, sizes, choices, algorithm=settings.algorithm)
     held_out = np.empty(0, dtype=np.int64)
     if validation is None:
         held_out = hold_out(knowledge, settings, choices, rng)
@@ -228,7 +234,7 @@ def _conclude(
         Phi, knowledge, ridge=settings.ridge, entropy=settings.entropy, bounds=bounds, choices=choices, rng=rng
     )
     if not bounds.given:
-        bounds = choose_bounds(knowledge)  # the number of classes may have been open
+        bounds = choose_bounds(knowledge, algorithm=settings.algorithm)  # the number of classes may have been open
     before = None
     if earlier is not None:
         code_of = {name: code for code, name in enumerate(knowledge.names.tolist())}
@@ -236,14 +242,19 @@ def _conclude(
     kept = trainer.best_iteration if trainer.best_score is not None else trainer.iteration
     if trainer.diverged and trainer.best_score is None:
         kept = 0  # the first state was put back
-    outcome = label_points(
+    ridge = settings.ridge
+    if settings.algorithm == "published" and trainer.score is not None:
+        ridge = trainer.choose_ridge(trainer.network)  # by the validation set
+    outcome = label(
+        settings.algorithm,
         data,
         Phi,
         knowledge,
         learned=has_learned(trainer.network, kept),
         unseen=hidden | (kept == 0),  # the labels made no difference to a network that is as it was before
         bounds=bounds,
-        ridge=settings.ridge,
+        ridge=ridge,
+        entropy=settings.entropy,
         before=before,
         choices=choices,
         rng=rng,
@@ -257,10 +268,45 @@ def _conclude(
         bounds=bounds,
         ridge=settings.ridge,
         entropy=settings.entropy,
+        algorithm=settings.algorithm,
         cluster_size=settings.cluster_size,
         steps=trainer.history,
         stopped=why_stopped(trainer),
         best_iteration=kept,
+    )
+
+
+def label(
+    algorithm: str,
+    data: Tensor | Rows,
+    Phi: Tensor | Rows,
+    knowledge: Knowledge,
+    *,
+    learned: bool,
+    unseen: Bools | None = None,
+    bounds: Bounds,
+    ridge: float | Literal["auto"],
+    entropy: float | Literal["median"],
+    before: Ints | None = None,
+    choices: Choices,
+    rng: np.random.RandomState,
+) -> Outcome:
+    """Label all points by `label_points`, or as published by `label_as_published`."""
+    if algorithm == "published":
+        return label_as_published(
+            Phi, knowledge, bounds=bounds, ridge=ridge, entropy=entropy, before=before, choices=choices, rng=rng
+        )
+    return label_points(
+        data,
+        Phi,
+        knowledge,
+        learned=learned,
+        unseen=unseen,
+        bounds=bounds,
+        ridge=ridge,
+        before=before,
+        choices=choices,
+        rng=rng,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from xsdc.fitting.bounds import Bounds
 from xsdc.fitting.checked import CheckedLabels, check_labels
 from xsdc.fitting.choices import Choices
 from xsdc.fitting.ensemble import Ensemble, fit_ensemble, fit_to_groups
+from xsdc.fitting.features import read_features
 from xsdc.fitting.groups import Inputs, LabelSolver, group_points, named_like
 from xsdc.fitting.knowledge import Knowledge
 from xsdc.fitting.points import choose_points, in_turn
@@ -60,6 +61,13 @@ class LabelClassifier:
         return np.concatenate(found)
 
 
+class PointClassifier(Protocol):
+    """What tells the classes of points."""
+
+    def log_probabilities(self, data: Tensor | Rows, Phi: Tensor | Rows) -> Floats:
+        """Logarithms of the probability of each class, shape (n, k), by prepared inputs and learned features."""
+
+
 def names_every_class(knowledge: Knowledge) -> bool:
     """Whether there are several classes, and a label for each of them."""
     k = knowledge.n_clusters or 1
@@ -76,7 +84,7 @@ class Outcome:
         What was known of the points.
     codes : array of int, shape (n,)
         Class of each.
-    classifier : LabelClassifier
+    classifier : PointClassifier
         For new points; it also told the classes of these, within what is known of them.
     checked : CheckedLabels or None
         What the classifier says of labeled points without their labels; None where some class has no label, or no
@@ -89,7 +97,7 @@ class Outcome:
 
     knowledge: Knowledge
     codes: Ints
-    classifier: LabelClassifier
+    classifier: PointClassifier
     checked: CheckedLabels | None
     eigenvalues: Floats
     violated: int
@@ -149,7 +157,7 @@ def label_points(
     classes, eigenvalues = constraints.classes[points], np.empty(0)
     labeled = names_every_class(knowledge)
     telling = learned or Phi[:1].shape[1] >= DIMENSIONS_PER_CLASS * k  # fewer by chance are worse than none
-    inputs = Inputs(views[0], _read(Phi, points) if telling else None, ridge=ridge)
+    inputs = Inputs(views[0], read_features(Phi, points) if telling else None, ridge=ridge)
     if not labeled and k > 1:
         known, sizes = constraints.restricted(points), bounds.ways(constraints, points, k)
         grouping = group_points(inputs, known, k, sizes=sizes, rng=rng)
@@ -172,11 +180,11 @@ def label_points(
     given_sizes = bounds.counts(constraints, np.arange(knowledge.n), k) if bounds.given else None
     codes = assign(classifier.log_probabilities(data, Phi), constraints, sizes=given_sizes)
     violated = violated_links(codes, constraints)
-    _warn_of_unmet(violated, 0 if given_sizes is None else outside_sizes(codes, given_sizes), n=knowledge.n, k=k)
+    warn_of_unmet(violated, 0 if given_sizes is None else outside_sizes(codes, given_sizes), n=knowledge.n, k=k)
     return Outcome(knowledge, codes, classifier, checked, eigenvalues, violated)
 
 
-def _warn_of_unmet(violated: int, outside: int, *, n: int, k: int) -> None:
+def warn_of_unmet(violated: int, outside: int, *, n: int, k: int) -> None:
     """Tell of links and bounds that the labels do not meet."""
     if violated:
         warnings.warn(f"{violated} cannot-links could not be met with {k} classes.", UserWarning, stacklevel=6)
@@ -187,12 +195,6 @@ def _warn_of_unmet(violated: int, outside: int, *, n: int, k: int) -> None:
             UserWarning,
             stacklevel=6,
         )
-
-
-def _read(Phi: Tensor | Rows, points: Ints) -> Tensor:
-    """Features of some points, read a block at a time."""
-    parts = [Phi[torch.from_numpy(points[i : i + BLOCK])].detach().cpu() for i in range(0, len(points), BLOCK)]
-    return torch.cat(parts)
 
 
 def _limited(classes: Ints, rng: np.random.RandomState) -> Ints:

@@ -21,6 +21,7 @@ from xsdc.training.batches import Augment
 
 Auto = Literal["auto"]
 ClusterSize = str | tuple[float, float] | Sequence[tuple[float, float]] | Mapping[Any, tuple[float, float]]
+ALGORITHMS = ("ensemble", "published")
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 
@@ -28,6 +29,7 @@ DTYPES = {"float32": torch.float32, "float64": torch.float64}
 class Settings:
     """Options of a fit; :class:`xsdc.XSDC` describes each."""
 
+    algorithm: str
     cluster_size: ClusterSize
     labeler: Labeler
     max_iter: int | Auto
@@ -54,6 +56,7 @@ class Settings:
 
 def read_settings(
     *,
+    algorithm: str,
     cluster_size: ClusterSize,
     labeler: str | Labeler,
     max_iter: int | Auto,
@@ -78,6 +81,8 @@ def read_settings(
     progress: bool | Auto,
 ) -> Settings:
     """Check options as a user gives them."""
+    if algorithm not in ALGORITHMS:
+        raise InvalidInputError(f"algorithm must be {' or '.join(ALGORITHMS)}; it is {algorithm!r}.")
     augment = resolve_augmentation(augmentation)
     copies = validation.as_count(copies, name="copies")
     if copies > 1 and augment is None:
@@ -93,6 +98,7 @@ def read_settings(
     if progress not in (True, False, "auto"):
         raise InvalidInputError(f'progress must be true, false or "auto"; it is {progress!r}.')
     return Settings(
+        algorithm=algorithm,
         cluster_size=cluster_size,
         labeler=found,
         max_iter=_count_or_auto(max_iter, "max_iter"),

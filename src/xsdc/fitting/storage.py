@@ -11,10 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from xsdc.core.classifier import Classifier
 from xsdc.core.graph import NeighborIndex
 from xsdc.fitting.ensemble import ClassifierMember, Ensemble, GraphMember, Member
-from xsdc.fitting.labels import LabelClassifier
+from xsdc.fitting.labels import LabelClassifier, PointClassifier
 from xsdc.fitting.models import Linear, Trees
+from xsdc.fitting.published import FeatureClassifier
 from xsdc.fitting.representation import Representation
 
 FACTS, ARRAYS = "classifier.json", "classifier.npz"
@@ -22,8 +24,13 @@ MODELS = {"linear": Linear, "trees": Trees}
 Arrays = dict[str, npt.NDArray[Any]]
 
 
-def write_classifier(classifier: LabelClassifier, file: zipfile.ZipFile) -> None:
+def write_classifier(classifier: PointClassifier, file: zipfile.ZipFile) -> None:
     """Write a classifier into an open zip file."""
+    if isinstance(classifier, FeatureClassifier):
+        ridge = classifier.ridge
+        _write({"lam": ridge.lam, "sharpness": ridge.sharpness}, {"W": ridge.W.numpy(), "b": ridge.b.numpy()}, file)
+        return
+    assert isinstance(classifier, LabelClassifier)  # noqa: S101  there are these two
     facts: dict[str, Any] = {"views": len(classifier.representations), "members": []}
     arrays: Arrays = {"weights": classifier.ensemble.weights}
     for place, representation in enumerate(classifier.representations):
@@ -33,17 +40,23 @@ def write_classifier(classifier: LabelClassifier, file: zipfile.ZipFile) -> None
         said, held = _taken_apart(member)
         facts["members"].append(said)
         arrays |= {f"{name} of member {place}": array for name, array in held.items()}
+    _write(facts, arrays, file)
+
+
+def _write(facts: dict[str, Any], arrays: Arrays, file: zipfile.ZipFile) -> None:
     buffer = io.BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, **arrays)
     file.writestr(FACTS, json.dumps(facts))
     file.writestr(ARRAYS, buffer.getvalue())
 
 
-def read_classifier(file: zipfile.ZipFile) -> LabelClassifier:
+def read_classifier(file: zipfile.ZipFile) -> PointClassifier:
     """Read what `write_classifier` wrote."""
     facts = json.loads(file.read(FACTS))
     with np.load(io.BytesIO(file.read(ARRAYS)), allow_pickle=False) as stored:
         arrays: Arrays = dict(stored)
+    if "lam" in facts:
+        return FeatureClassifier(Classifier(torch.from_numpy(arrays["W"]), torch.from_numpy(arrays["b"]), **facts))
     members = []
     for place, said in enumerate(facts["members"]):
         ending = f" of member {place}"

@@ -19,6 +19,7 @@ from xsdc.fitting.automatic import ENOUGH_TO_HOLD_OUT, choose_plan, training_dim
 from xsdc.fitting.choices import Choices
 from xsdc.fitting.features import normalised, scaled_features
 from xsdc.fitting.knowledge import Knowledge
+from xsdc.fitting.published import Validation
 from xsdc.fitting.settings import Settings
 from xsdc.networks import Network
 from xsdc.networks.rows import Rows
@@ -84,12 +85,21 @@ def make_trainer(
         labeled = rng.permutation(labeled)[:SCORED]
     scored = torch.from_numpy(labeled)
 
+    validation = None
+    if settings.algorithm == "published" and held is not None:
+        both = torch.unique(torch.cat([scored, sample]))
+        validation = Validation(data, both, torch.from_numpy(knowledge.codes)[both], held, len(knowledge.names))
+
     def choose_ridge(network: Network) -> float:
         if not isinstance(settings.ridge, str):
             return settings.ridge
+        if validation is not None:
+            return validation.choose_ridge(network, labeled_only=trainer.iteration == 0)
         return decompose(normalised(network.features(data[sample]))[0]).ridge_for_dimension(dimension)
 
-    def score(network: Network, _lam: float) -> float:
+    def score(network: Network, lam: float) -> float:
+        if validation is not None:
+            return validation.score(network, lam)
         assert held is not None  # noqa: S101  a score is only taken where there is a validation set
         both = torch.unique(torch.cat([scored, sample]))
         Phi, norm = normalised(network.features(data[both]))
@@ -100,7 +110,7 @@ def make_trainer(
         predicted = classifier.scores(scaled_features(network, held[0], norm)).argmax(1).cpu().numpy()
         return float((predicted == held[1]).mean())
 
-    return Trainer(
+    trainer = Trainer(
         network,
         data,
         constraints=knowledge.constraints,
@@ -123,6 +133,7 @@ def make_trainer(
         callbacks=_callbacks(settings),
         generator=generator,
     )
+    return trainer
 
 
 def hold_out(knowledge: Knowledge, settings: Settings, choices: Choices, rng: np.random.RandomState) -> Ints:
