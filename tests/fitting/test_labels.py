@@ -195,6 +195,19 @@ class TestSolver:
         assert "solution from labels of inputs 0.50" in chosen["value"]
         assert (model.labels_ == y).mean() > 0.87
 
+    def test_allowed_classes_tell_neighbors_too(self):
+        """Of two groups beside each other one is known not to be the third; the other points follow."""
+        X, y = gaussians(spread=8.0)
+        given = np.full(len(y), -1)
+        labeled = np.array([np.flatnonzero(y == c)[0] for c in range(3)])
+        given[labeled] = [0, 2, 1]  # the labels of two classes are exchanged
+        allowed = {int(i): [1, 0] for i in np.flatnonzero(y == 1)[1:80]}
+        plain = self.solver(X, given, 3).scores(labeled, given[labeled])[0].argmax(1)
+        told = self.solver(X, given, 3, allowed=allowed).scores(labeled, given[labeled])[0].argmax(1)
+        others = np.flatnonzero(y == 1)[80:]
+        assert (plain[others] == 2).mean() > 0.9
+        assert (told[others] == 2).mean() < 0.1
+
     def test_features_by_chance_that_are_too_few_are_left_out(self, monkeypatch):
         asked = []
 

@@ -6,7 +6,7 @@ name every class, its solution is one more opinion for `xsdc.fitting.ensemble`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -132,6 +132,8 @@ class LabelSolver:
         Number of classes.
     sizes : sequence of pairs of arrays, each of shape (k,)
         Least and largest number of points of each class, from narrow to wide.
+    allowed : mapping from position to classes, optional
+        Of points that may only be of some classes.
     rng : RandomState
         Source of randomness.
     """
@@ -145,6 +147,7 @@ class LabelSolver:
         k: int,
         *,
         sizes: Sequence[Sizes],
+        allowed: Mapping[int, Sequence[int]] | None = None,
         rng: np.random.RandomState,
     ) -> None:
         n = len(inputs)
@@ -157,6 +160,8 @@ class LabelSolver:
             self._near = some.inputs.index().weights(inputs.inputs.Z)
         m = len(self._points)
         self._k, self._sizes = k, _among(sizes, m / n)
+        place = dict(zip(self._points.tolist(), range(m), strict=True))
+        self._allowed = {place[point]: some for point, some in (allowed or {}).items() if point in place}
         nothing = close(m, n_classes=k)
         self._S, _ = some.smoothers(nothing, k, leak=_leak(m, k))
         self._groups = find_groups(self._S, nothing, k, sizes=[self._sizes], rng=rng)[0].codes
@@ -172,7 +177,7 @@ class LabelSolver:
         here = self._points[place] == labeled
         classes = np.full(m, -1)
         classes[place[here]] = codes[here]
-        constraints = close(m, labels=classes, n_classes=k)
+        constraints = close(m, labels=classes, allowed=self._allowed, n_classes=k)
         labels = np.eye(k)[classes] * (classes >= 0)[:, None]
         named = labels.any(axis=0).all()
         sizes: Sequence[Sizes | None] = self._sizes if named else [None]  # a class without labels may be anywhere

@@ -168,7 +168,10 @@ def label_points(
             classes = named_like(classes, before[points], knowledge.n_named, k)
     if labeled:
         classes = _limited(classes, rng)
-        solver = LabelSolver(inputs, classes, k, sizes=bounds.ways(constraints, points, k)[0], rng=rng)
+        place = dict(zip(points.tolist(), range(len(points)), strict=True))
+        allowed = {place[point]: some for point, some in knowledge.facts["allowed"].items() if point in place}
+        way = bounds.ways(constraints, points, k)[0]
+        solver = LabelSolver(inputs, classes, k, sizes=way, allowed=allowed, rng=rng)
         ensemble, left_out = fit_ensemble(views, classes, k, solver=solver, rng=rng)
         weights = ", ".join(f"{name} {weight:.2f}" for name, weight in ensemble.named_weights())
         choices.note("classifier", weights, f"weights that make {len(left_out.points)} left-out labels most likely")
