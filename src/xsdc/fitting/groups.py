@@ -38,7 +38,7 @@ Ints = npt.NDArray[np.int64]
 # Walks on graphs are as long as a twentieth of a class of mean size has points, but ten steps at least. Settled on the
 # suite, where 1/5 to 1/40 and ten steps for all give much the same; the more points there are, the longer they must be.
 WALK, LONGEST_LEAK = 1 / 20, 0.1
-MOST_STARTED = 5000  # points by which the best of several starts is found; the others follow from there
+MOST_STARTED = 3000  # points by which the best of several starts is found; the others follow from there
 
 
 class Inputs:
@@ -116,7 +116,8 @@ def group_points(
     near = some.inputs.index().weights(inputs.inputs.Z)
     start = assign(near @ np.eye(k)[found.codes], constraints, sizes=bounds)
     S, _ = inputs.smoothers(constraints, k, leak=LONGEST_LEAK)
-    return replace(solve(S, start, constraints, k, sizes=bounds), eigenvalues=found.eigenvalues)
+    (solved,) = solve(S, [start], constraints, k, sizes=bounds)
+    return replace(solved, eigenvalues=found.eigenvalues)
 
 
 class LabelSolver:
@@ -186,14 +187,12 @@ class LabelSolver:
             assign(spread, constraints, sizes=sizes[0]),
             match_classes(self._groups, constraints, k, sizes=sizes[0]),
         )
-        found = []
-        for start in starts:
-            solution = start
-            for bounds in sizes:
-                solution = solve(self._S, solution, constraints, k, sizes=bounds).codes
-            scores = self._S(np.eye(k)[solution])
-            found.append(scores if self._near is None else self._near @ scores)
-        return np.stack(found)
+        solutions: list[Ints] = list(starts)
+        for bounds in sizes:
+            solutions = [found.codes for found in solve(self._S, solutions, constraints, k, sizes=bounds)]
+        scores = self._S(np.concatenate([np.eye(k)[codes] for codes in solutions], axis=1))
+        scores = scores if self._near is None else self._near @ scores
+        return np.stack(np.split(scores, len(solutions), axis=1))
 
 
 def _leak(n: int, k: int) -> float:
