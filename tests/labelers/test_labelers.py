@@ -10,6 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 from tests.problems import blobs, gaussian, generator
 from xsdc.core.balancing import balance
 from xsdc.core.constraints import close
+from xsdc.core.grouping import RidgeSmoother, find_groups
 from xsdc.core.objective import decompose, ridge_classifier
 from xsdc.core.problem import Fractions
 from xsdc.core.sizes import ClassSizes
@@ -21,6 +22,7 @@ from xsdc.labelers import (
     DeepClustering,
     Eigen,
     EigenKMeans,
+    Graph,
     Hard,
     Labeler,
     PseudoLabels,
@@ -56,8 +58,14 @@ def pose(
 
 
 def view(X: torch.Tensor, *, k: int | None = 3, iteration: int = 0, **facts) -> WholeData:
-    sizes = ClassSizes(np.array([0.2]), np.array([0.5]))
-    return WholeData(iteration, lambda: X, close(len(X), n_classes=k, **facts), sizes, k, generator())
+    sizes, constraints = ClassSizes(np.array([0.2]), np.array([0.5])), close(len(X), n_classes=k, **facts)
+
+    def solve(before: np.ndarray | None, rng: np.random.RandomState) -> np.ndarray:
+        assert k is not None
+        S = RidgeSmoother(X, k)
+        return np.eye(k)[find_groups(S, constraints, k, sizes=None, rng=rng)[0].codes]
+
+    return WholeData(iteration, lambda: X, constraints, sizes, k, generator(), solve)
 
 
 def labels_of(y: torch.Tensor, count: int) -> np.ndarray:
@@ -244,7 +252,57 @@ class TestDeepClustering:
             DeepClustering().label(pose(gaussian(20, 4)))
 
 
-@pytest.mark.parametrize("make", [DeepClustering, PseudoLabels])
+class TestGraph:
+    def asked(self, shares: np.ndarray, **options) -> tuple[WholeData, list]:
+        """A view whose solver returns shares, and what it was asked."""
+        calls: list[tuple[np.ndarray | None, float]] = []
+
+        def solve(before, rng):
+            calls.append((before, rng.uniform()))
+            return shares
+
+        return replace(view(gaussian(len(shares), 4), **options), solve=solve), calls
+
+    def test_matrix_is_the_product_of_the_shares(self):
+        shares = np.random.default_rng(0).dirichlet(np.ones(3), size=40)
+        labeler = Graph()
+        labeler.look(self.asked(shares)[0])
+        M = labeler.label(replace(pose(gaussian(10, 4), must_link=[(0, 1)]), points=np.arange(20, 30)))
+        expected = shares[20:30] @ shares[20:30].T
+        np.fill_diagonal(expected, 1)
+        expected[[0, 1], [1, 0]] = 1
+        np.testing.assert_allclose(M, expected, atol=1e-6)
+
+    def test_solution_is_renewed_every_so_often_from_the_one_before(self):
+        shares = np.random.default_rng(0).dirichlet(np.ones(3), size=40)
+        data, calls = self.asked(shares)
+        labeler = Graph(every=5)
+        for iteration in range(12):
+            labeler.look(replace(data, iteration=iteration))
+        assert len(calls) == 3
+        assert calls[0][0] is None
+        assert all(np.array_equal(before, shares) for before, _ in calls[1:])
+        assert len({drawn for _, drawn in calls}) == 3
+
+    def test_state_goes_on(self):
+        shares = np.random.default_rng(0).dirichlet(np.ones(3), size=40)
+        data, calls = self.asked(shares)
+        one, other = Graph(every=5), Graph(every=5)
+        one.look(data)
+        other.load_state_dict(one.state_dict())
+        other.look(replace(data, iteration=3))
+        assert len(calls) == 1
+        batch = pose(gaussian(40, 4))
+        assert torch.equal(one.label(batch), other.label(batch))
+
+    def test_needs_a_solver_and_a_look(self):
+        with pytest.raises(InvalidInputError, match="must look"):
+            Graph().label(pose(gaussian(20, 4)))
+        with pytest.raises(InvalidInputError, match="Give the Trainer one as solve"):
+            Graph().look(replace(view(gaussian(20, 4)), solve=None))
+
+
+@pytest.mark.parametrize("make", [DeepClustering, Graph, PseudoLabels])
 def test_options_that_make_no_sense_are_refused(make):
     with pytest.raises(InvalidInputError, match="every must be"):
         make(every=0)
@@ -286,7 +344,7 @@ class TestHard:
         assert found == pytest.approx(best)
 
 
-@pytest.mark.parametrize("name", ["pseudo-labels", "deep-clustering", "eigen", "eigen-kmeans", "hard"])
+@pytest.mark.parametrize("name", ["pseudo-labels", "deep-clustering", "eigen", "eigen-kmeans", "hard", "graph"])
 def test_an_open_number_is_refused_where_it_is_needed(name):
     X = gaussian(20, 4)
     labeler, batch, data = resolve_labeler(name), pose(X, k=None), view(X, k=None)

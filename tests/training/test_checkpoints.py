@@ -37,7 +37,7 @@ def interrupted(folder, at: int, **options) -> None:
         XSDC(**OPTIONS, callbacks=[Kill(at)], **options).fit(X, Y, checkpoints=folder)
 
 
-@pytest.mark.parametrize("labeler", ["balancing", "pseudo-labels", "deep-clustering", "eigen-kmeans"])
+@pytest.mark.parametrize("labeler", ["balancing", "pseudo-labels", "deep-clustering", "eigen-kmeans", "graph"])
 @pytest.mark.parametrize("at", [3, 10, 17, 35])
 def test_resumed_fit_ends_as_the_uninterrupted_one(tmp_path, at, labeler):
     whole = XSDC(**OPTIONS, labeler=labeler).fit(X, Y)
@@ -53,7 +53,7 @@ def test_resumed_fit_ends_as_the_uninterrupted_one(tmp_path, at, labeler):
 
 
 def test_unlabeled_fit_and_its_labeler_resume(tmp_path):
-    for labeler in ("pseudo-labels", "deep-clustering"):
+    for labeler in ("pseudo-labels", "deep-clustering", "graph"):
         options = OPTIONS | {"supervised_iter": 0, "n_clusters": 3, "labeler": labeler}
         whole = XSDC(**options).fit(X)
         with pytest.raises(Killed):

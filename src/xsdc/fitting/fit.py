@@ -185,6 +185,7 @@ def fit_model(
         settings,
         points=np.setdiff1d(np.arange(knowledge.n), held_out),
         sizes=training_sizes,
+        bounds=bounds,
         held=validation,
         choices=choices,
         rng=rng,

@@ -107,8 +107,8 @@ def group_points(
         few = np.sort(rng.permutation(n)[:MOST_STARTED])
     known = constraints.restricted(few)
     some = inputs if len(few) == n else inputs[few]
-    S, unlinked = some.smoothers(known, k, leak=_leak(len(few), k))
-    here = [_among(way, len(few) / n) for way in sizes]
+    S, unlinked = some.smoothers(known, k, leak=walk_leak(len(few), k))
+    here = [sizes_among(way, len(few) / n) for way in sizes]
     found, taken = find_groups(S, known, k, sizes=here, also_from=unlinked, rng=rng)
     if len(few) == n:
         return found
@@ -152,19 +152,16 @@ class LabelSolver:
         rng: np.random.RandomState,
     ) -> None:
         n = len(inputs)
-        self._points, self._near, some = np.arange(n), None, inputs
-        if n > MOST_STARTED:
-            known = in_turn(rng.permutation(np.flatnonzero(classes >= 0)), classes)[: MOST_STARTED // 2]
-            others = np.setdiff1d(np.arange(n), known)
-            self._points = np.sort(np.r_[known, rng.permutation(others)[: MOST_STARTED - len(known)]])
+        self._points, self._near, some = choose_solved(classes, rng), None, inputs
+        if n > len(self._points):
             some = inputs[self._points]
             self._near = some.inputs.index().weights(inputs.inputs.Z)
         m = len(self._points)
-        self._k, self._sizes = k, _among(sizes, m / n)
+        self._k, self._sizes = k, sizes_among(sizes, m / n)
         place = dict(zip(self._points.tolist(), range(m), strict=True))
         self._allowed = {place[point]: some for point, some in (allowed or {}).items() if point in place}
         nothing = close(m, n_classes=k)
-        self._S, _ = some.smoothers(nothing, k, leak=_leak(m, k))
+        self._S, _ = some.smoothers(nothing, k, leak=walk_leak(m, k))
         self._groups = find_groups(self._S, nothing, k, sizes=[self._sizes], rng=rng)[0].codes
 
     def scores(self, labeled: Ints, codes: Ints) -> Floats:
@@ -195,12 +192,22 @@ class LabelSolver:
         return np.stack(np.split(scores, len(solutions), axis=1))
 
 
-def _leak(n: int, k: int) -> float:
+def choose_solved(classes: Ints, rng: np.random.RandomState) -> Ints:
+    """Choose points that are solved for: all, or as many as are allowed, up to half of them labeled ones."""
+    n = len(classes)
+    if n <= MOST_STARTED:
+        return np.arange(n)
+    known = in_turn(rng.permutation(np.flatnonzero(classes >= 0)), classes)[: MOST_STARTED // 2]
+    others = np.setdiff1d(np.arange(n), known)
+    return np.sort(np.r_[known, rng.permutation(others)[: MOST_STARTED - len(known)]])
+
+
+def walk_leak(n: int, k: int) -> float:
     """How soon walks end on a graph of n points in k classes."""
     return min(LONGEST_LEAK, k / (WALK * n))
 
 
-def _among(sizes: Sequence[Sizes], share: float) -> list[Sizes]:
+def sizes_among(sizes: Sequence[Sizes], share: float) -> list[Sizes]:
     """Bounds on sizes among a share of the points."""
     return [(np.floor(lo * share), np.ceil(hi * share)) for lo, hi in sizes]
 

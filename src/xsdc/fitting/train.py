@@ -16,11 +16,13 @@ from xsdc.core.rounding import nearest_labels
 from xsdc.core.sizes import ClassSizes
 from xsdc.errors import InvalidInputError
 from xsdc.fitting.automatic import ENOUGH_TO_HOLD_OUT, choose_plan, training_dimension
+from xsdc.fitting.bounds import Bounds
 from xsdc.fitting.choices import Choices
 from xsdc.fitting.features import normalised, scaled_features
 from xsdc.fitting.knowledge import Knowledge
 from xsdc.fitting.published import Validation
 from xsdc.fitting.settings import Settings
+from xsdc.fitting.steps import StepSolver
 from xsdc.networks import Network
 from xsdc.networks.rows import Rows
 from xsdc.training import Batches, Callback, Processes, Progress, Trainer
@@ -39,6 +41,7 @@ def make_trainer(
     *,
     points: Ints,
     sizes: ClassSizes,
+    bounds: Bounds,
     held: tuple[Tensor, Ints] | None,
     choices: Choices,
     rng: np.random.RandomState,
@@ -60,6 +63,8 @@ def make_trainer(
         Points that take part.
     sizes : ClassSizes
         Bounds on the classes.
+    bounds : Bounds
+        Bounds on groups, for labelers that ask for a solution over all points.
     held : pair of Tensor and array of int, or None
         Data and codes to score by.
     choices : Choices
@@ -127,6 +132,7 @@ def make_trainer(
         n_clusters=knowledge.n_clusters,
         choose_ridge=choose_ridge,
         score=None if held is None else score,
+        solve=StepSolver(data, knowledge, bounds=bounds, ridge=settings.ridge),
         augment=settings.augment,
         piece_size=settings.piece_size,
         memory_size=settings.memory_size,

@@ -9,6 +9,7 @@ from xsdc.labelers.balancing import Balancing
 from xsdc.labelers.base import BatchProblem, Labeler, WholeData
 from xsdc.labelers.deep_clustering import DeepClustering
 from xsdc.labelers.eigen import Eigen, EigenKMeans
+from xsdc.labelers.graph import Graph
 from xsdc.labelers.hard import Hard
 from xsdc.labelers.pseudo_labels import PseudoLabels
 
@@ -19,6 +20,7 @@ LABELERS: dict[str, Callable[[], Labeler]] = {
     "eigen": Eigen,
     "eigen-kmeans": EigenKMeans,
     "hard": Hard,
+    "graph": Graph,
 }
 
 __all__ = [
@@ -28,6 +30,7 @@ __all__ = [
     "DeepClustering",
     "Eigen",
     "EigenKMeans",
+    "Graph",
     "Hard",
     "Labeler",
     "PseudoLabels",

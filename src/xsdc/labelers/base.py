@@ -95,6 +95,10 @@ class WholeData:
         Number of classes; None where it is open.
     generator : torch.Generator
         Source of randomness.
+    solve : callable or None
+        Finds the share of each class in each point, shape (n, k), by a solver over all points; None where training has
+        none. It takes shares at an earlier step and a RandomState. Without shares it looks at the inputs alone, with
+        them at the features too.
     """
 
     iteration: int
@@ -103,6 +107,7 @@ class WholeData:
     sizes: ClassSizes
     n_clusters: int | None
     generator: torch.Generator
+    solve: Callable[[Floats | None, np.random.RandomState], Floats] | None = None
 
 
 class Labeler(ABC):

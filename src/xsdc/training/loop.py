@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
@@ -29,10 +30,12 @@ from xsdc.training.memory import Memory
 from xsdc.training.processes import Processes, SharedFeatures
 from xsdc.training.step import batch_features, batch_objective
 
+Floats = npt.NDArray[np.float64]
 FINGERPRINTED = 1000  # rows that tell data on disk from other data
 FAR_APART = 1_000_003  # seeds of two processes
 Score = Callable[[Network, float], float]
 ChooseRidge = Callable[[Network], float]
+Solve = Callable[[Network, Floats | None, np.random.RandomState], Floats]
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,9 @@ class Trainer:
         Network to lambda; asked at the start and every so often.
     score : callable, optional
         Network and lambda to a number, the higher the better; the state with the best one is kept.
+    solve : callable, optional
+        Network, shares of classes or None, and a RandomState to the share of each class in each point, for a labeler
+        that asks for it (see :class:`xsdc.labelers.WholeData`).
     augment : callable, optional
         Inputs and a generator to changed inputs.
     piece_size : int, optional
@@ -140,6 +146,7 @@ class Trainer:
         generator: torch.Generator,
         n_clusters: int | None = None,
         score: Score | None = None,
+        solve: Solve | None = None,
         augment: Augment | None = None,
         piece_size: int | None = None,
         memory_size: int = 0,
@@ -154,7 +161,7 @@ class Trainer:
             )
         self.network, self.data, self.constraints, self.batches = network, data, constraints, batches
         self.plan, self.labeler, self.sizes, self.augment = plan, labeler, sizes, augment
-        self.n_clusters = n_clusters
+        self.n_clusters, self.solve = n_clusters, solve
         self.choose_ridge, self.score, self.callbacks, self.generator = choose_ridge, score, callbacks, generator
         self.piece_size = None if piece_size is None else validation.as_count(piece_size, name="piece_size")
         self.memory = Memory(memory_size)
@@ -303,6 +310,7 @@ class Trainer:
             sizes=self.sizes,
             n_clusters=self.n_clusters,
             generator=self.generator,
+            solve=None if self.solve is None else partial(self.solve, self.network),
         )
 
     def _set_rates(self, *, supervised: bool) -> None:
