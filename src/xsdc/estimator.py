@@ -42,7 +42,7 @@ from xsdc.fitting import (
 from xsdc.fitting.checked import CheckedLabels, SuspiciousLabels, suspect
 from xsdc.fitting.fit import check_sizes
 from xsdc.fitting.labels import Outcome, PointClassifier
-from xsdc.fitting.order import content_order
+from xsdc.fitting.order import in_content_order
 from xsdc.fitting.settings import ClusterSize
 from xsdc.fitting.sources import ArraySource, Source, as_source, first_look, prepare, read_blocks, stream_blocks
 from xsdc.fitting.stream import KEPT, Course, Kept, keep_some, read_chunk, trained_on, why_anew
@@ -335,11 +335,9 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             n_clusters=self.n_clusters,
         )
         sizes = check_sizes(settings.cluster_size, knowledge)
-        rows, self._order = X, np.arange(len(X))
-        if not isinstance(X, Source):
-            X = X if isinstance(X, Tensor) else np.asarray(X)
-            self._order = content_order(X)  # the model does not depend on the order of the rows
-            X, knowledge = X[self._order], knowledge.reordered(self._order)
+        rows = X
+        X, self._order = in_content_order(X)  # the model does not depend on the order of the rows
+        knowledge = knowledge.reordered(self._order)
         rng = Processes.here().agree(lambda: check_random_state(self.random_state))
         generator = torch.Generator().manual_seed(int(rng.randint(2**31)))
         choices = Choices()

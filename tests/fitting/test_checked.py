@@ -24,7 +24,7 @@ def flipped(given, count, *, seed=0):
 class TestSuspiciousLabels:
     def test_flipped_labels_and_no_others(self):
         X, y = gaussians(spread=8.0)
-        given, wrong = flipped(some(y, 20), 3)
+        given, wrong = flipped(some(y, 20), 2)
         found = fit(X, given).suspicious_labels_
         assert isinstance(found, SuspiciousLabels)
         assert sorted(found.points) == sorted(wrong)
