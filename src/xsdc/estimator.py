@@ -39,8 +39,10 @@ from xsdc.fitting import (
     read_settings,
     scaled_features,
 )
-from xsdc.fitting.ensemble import LeftOut
+from xsdc.fitting.checked import CheckedLabels, SuspiciousLabels, suspect
+from xsdc.fitting.fit import check_sizes
 from xsdc.fitting.labels import Outcome, PointClassifier
+from xsdc.fitting.order import in_content_order
 from xsdc.fitting.settings import ClusterSize
 from xsdc.fitting.sources import ArraySource, Source, as_source, first_look, prepare, read_blocks, stream_blocks
 from xsdc.fitting.stream import KEPT, Course, Kept, keep_some, read_chunk, trained_on, why_anew
@@ -150,10 +152,15 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         classes.
     n_violated_links_ : int
         Cannot-links that the labels found do not meet.
-    checked_ : LeftOut or None
-        Where every class has labels: ``points``, labeled points whose classes have other labels, and the
-        ``probabilities`` that the classifier gives them without their own. Not saved, and None after `partial_fit` and
-        with ``algorithm="published"``.
+    checked_ : CheckedLabels or None
+        Where every class has labels: ``points``, labeled points without must-links whose classes have other labels;
+        the ``probabilities`` that the classifier gives them without their own; and ``unseen``, whether the training of
+        the network went without them too. Not saved, and None after `partial_fit` and with
+        ``algorithm="published"``.
+    suspicious_labels_ : SuspiciousLabels or None
+        The labels among those in ``checked_`` that are probably wrong, the most improbable first: ``points``,
+        ``labels``, their ``probabilities``, and the ``likelier`` classes with their ``likelier_probabilities``. None
+        where ``checked_`` is.
     n_features_in_, feature_names_in_
         As usual in scikit-learn, for vectors.
 
@@ -177,6 +184,8 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
 
     history_: dict[str, Any]
     labels_: Array
+    checked_: CheckedLabels | None
+    suspicious_labels_: SuspiciousLabels | None
     _stream: Course
     _streamed: bool
     _lost: tuple[str, ...]
@@ -325,6 +334,10 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             allowed_labels=allowed_labels,
             n_clusters=self.n_clusters,
         )
+        sizes = check_sizes(settings.cluster_size, knowledge)
+        rows = X
+        X, self._order = in_content_order(X)  # the model does not depend on the order of the rows
+        knowledge = knowledge.reordered(self._order)
         rng = Processes.here().agree(lambda: check_random_state(self.random_state))
         generator = torch.Generator().manual_seed(int(rng.randint(2**31)))
         choices = Choices()
@@ -334,6 +347,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             prepare(network, X, channels=self.channels),
             knowledge,
             settings,
+            sizes=sizes,
             choices=choices,
             validation=self._validation_set(network, knowledge),
             rng=rng,
@@ -341,9 +355,9 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         )
         self._take(fitted, choices, rng)
         facts = {"must_link": must_link, "cannot_link": cannot_link, "allowed_labels": allowed_labels}
-        labels = X.labels if y is None and isinstance(X, Source) else y
-        kept = keep_some(X, labels, facts, rng=check_random_state(self._seed))
-        self._stream, self._streamed = Course(kept, len(X)), False
+        labels = rows.labels if y is None and isinstance(rows, Source) else y
+        kept = keep_some(rows, labels, facts, rng=check_random_state(self._seed))
+        self._stream, self._streamed = Course(kept, len(rows)), False
         return self
 
     def _make_network(
@@ -444,6 +458,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             network.prepare(kept.X, channels=self.channels),
             knowledge,
             settings,
+            sizes=check_sizes(settings.cluster_size, knowledge),
             choices=choices,
             validation=self._validation_set(network, knowledge),
             earlier=earlier,
@@ -451,10 +466,11 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             generator=generator,
         )
         seed, steps = self._seed, getattr(self, "n_iter_", 0)
+        self._order = np.arange(len(kept))
         self._take(fitted, choices, rng)
         self._seed, self.n_iter_ = seed, steps + len(fitted.steps)
         del self._fitted  # its positions are those of the points kept, which the user does not know
-        self.checked_: LeftOut | None = None  # the same
+        self.checked_ = self.suspicious_labels_ = None  # the same
         return Course(kept, made_at)
 
     def fit_predict(self, X: Any, y: Any = None, **facts: Any) -> Array:
@@ -508,7 +524,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         chosen = checks.as_codes(points, n=len(points), name="points").numpy()
         if len(chosen) < 2 or chosen.max() >= len(self.labels_):
             raise InvalidInputError(f"points must hold two or more positions from 0 to {len(self.labels_) - 1}.")
-        return np.asarray(fitted.equivalence(chosen).clamp(0, 1).cpu().numpy())
+        return np.asarray(fitted.equivalence(self._place[chosen]).clamp(0, 1).cpu().numpy())
 
     def relabel(self, n_clusters: int) -> XSDC:
         """Label the data anew with another number of clusters, on the features as they were learned.
@@ -717,10 +733,15 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         knowledge = outcome.knowledge
         self.classes_, self.n_clusters_ = knowledge.names, len(knowledge.names)
         self._named = knowledge.n_named > 0
-        self.labels_ = knowledge.names[outcome.codes]
+        self._place = np.argsort(self._order)
+        self.labels_ = knowledge.names[outcome.codes[self._place]]
         self.eigenvalues_ = outcome.eigenvalues
         self.n_violated_links_ = outcome.violated
-        self.checked_ = outcome.left_out
+        self.checked_ = self.suspicious_labels_ = None
+        if (checked := outcome.checked) is not None:
+            suspicious = suspect(knowledge, checked)
+            self.checked_ = replace(checked, points=self._order[checked.points])
+            self.suspicious_labels_ = replace(suspicious, points=self._order[suspicious.points])
         self._classifier: PointClassifier = outcome.classifier
 
 

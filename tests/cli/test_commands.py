@@ -432,8 +432,10 @@ def test_states_of_training_outlive_an_error_after_it(xsdc, tmp_path, monkeypatc
 def test_one_of_a_kind_is_told_in_the_singular():
     data = {"n": 9, "kind": "table", "shape": [2], "n_labeled": 1, "n_allowed": 1, "n_must_link": 1, "n_cannot_link": 1}
     found = {"n_clusters": 2, "sizes": {"a": 4, "b": 5}, "n_doubtful": 0, "bounds": None, "violated_links": 0}
+    found |= {"n_checked": 0, "n_suspicious": 0, "suspicious": []}
     training = {"steps": 1, "stopped": "all steps made"}
     metrics = {"data": data | {"notes": []}, "found": found, "measured": None, "training": training}
+    metrics["unmeasured"] = "no true label is known."
     told = dict(summary(metrics | {"seconds": {"total": 1.0}}))
     said = "1 label, 1 row with a choice of labels, 1 pair that belongs together, 1 pair that does not"
     assert told["known"] == said

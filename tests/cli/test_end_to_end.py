@@ -29,9 +29,10 @@ def read(path):
 def check_run(run, n: int, *, report: bool = True) -> tuple[pd.DataFrame, dict]:
     """Check that the files of a run are there and agree with each other."""
     names = {path.name for path in run.iterdir()}
-    assert names == FILES | ({"report.html"} if report else set())
-    labels = pd.read_csv(run / "labels.csv", keep_default_na=False)
     metrics = read(run / "metrics.json")
+    sometimes = {"report.html": report, "suspicious.csv": metrics["found"]["n_checked"] > 0}
+    assert names == FILES | {name for name, there in sometimes.items() if there}
+    labels = pd.read_csv(run / "labels.csv", keep_default_na=False)
     assert list(labels.columns) == ["id", "label", "probability", "source"]
     assert len(labels) == n == metrics["data"]["n"]
     assert labels["probability"].between(0, 1).all()
@@ -70,7 +71,9 @@ def test_table(xsdc, tmp_path, kind):
     right = (labels["label"] == table["truth"])[~given].mean()
     assert metrics["measured"]["accuracy"] == pytest.approx(right)
     assert right > 0.95
-    assert f"{right:.3f}" in ended.out
+    low, high = metrics["measured"]["interval"]
+    assert low < right < high
+    assert f"{right:.3f} (95 % interval {low:.3f} to {high:.3f}) on 72 true labels" in ended.out
     assert "report.html" in ended.out
 
 
@@ -124,7 +127,7 @@ def test_named_data_set_with_labels_hidden(xsdc, tmp_path):
     printed = json.loads(ended.out)
     _, metrics = check_run(tmp_path / "run", 1797, report=False)
     files = printed.pop("files")
-    assert {Path(path).name for path in files.values()} == FILES
+    assert {Path(path).name for path in files.values()} == FILES | {"suspicious.csv"}
     assert files["labels"] == str(Path("run", "labels.csv"))
     assert printed == metrics
     assert metrics["data"]["labels_per_class"] == {str(digit): 4 for digit in range(10)}

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xsdc.core.agreement import agreement, align, share_right
+from xsdc.core.agreement import agreement, align, share_right, wilson_interval
 from xsdc.errors import InvalidInputError
 
 
@@ -64,3 +64,20 @@ def test_share_right_of_clusters_is_the_best_naming():
 def test_share_right_needs_a_label():
     with pytest.raises(InvalidInputError, match="no labeled row"):
         share_right(np.array([0, 1]), [-1, -1], named=True)
+
+
+@pytest.mark.parametrize(
+    ("right", "n", "low", "high"),
+    [(1, 2, 0.0945, 0.9055), (0, 10, 0.0, 0.2775), (10, 10, 0.7225, 1.0), (81, 263, 0.2553, 0.3662)],
+)
+def test_wilson_interval_as_in_tables(right, n, low, high):
+    """The last is an example of Newcombe, Statistics in Medicine 17 (1998)."""
+    assert wilson_interval(right, n) == pytest.approx((low, high), abs=1e-4)
+
+
+def test_wilson_interval_covers():
+    rng = np.random.default_rng(0)
+    for share in (0.5, 0.9, 0.98):
+        counts = rng.binomial(60, share, size=1000)
+        inside = [low <= share <= high for low, high in (wilson_interval(int(c), 60) for c in counts)]
+        assert np.mean(inside) > 0.91

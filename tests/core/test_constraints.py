@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.reference import known_entries_by_enumeration
-from xsdc.core.constraints import close
+from xsdc.core.constraints import close, linked_components
 from xsdc.core.known import Known
 from xsdc.errors import ContradictionError, InvalidInputError
 
@@ -278,3 +278,12 @@ def test_contradictions_are_told_by_the_names_of_points():
         close(3, must_link=[(0, 1), (1, 2)], cannot_link=[(0, 2)], point_names=names)
     with pytest.raises(ContradictionError, match=r"bob is one of \{0, 1\}"):
         close(3, labels=[2, -1, -1], allowed={1: [0, 1]}, must_link=[(0, 1)], point_names=names)
+
+
+def test_linked_components_follow_chains_of_must_links():
+    numbers = linked_components(6, [(0, 3), (3, 5), (1, 1)])
+    assert numbers[0] == numbers[3] == numbers[5]
+    assert len(np.unique(numbers)) == 4
+    assert len(np.unique(linked_components(3, None))) == 3
+    with pytest.raises(InvalidInputError, match="must_link must hold indices from 0 to 2"):
+        linked_components(3, [(0, 3)])

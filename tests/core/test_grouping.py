@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
 from tests.problems import blobs
+from xsdc.core import grouping
 from xsdc.core.agreement import agreement
 from xsdc.core.constraints import close
 from xsdc.core.graph import NeighborIndex
@@ -90,8 +91,30 @@ class TestSmoothers:
         assert values.shape == (6,)
         assert V.shape == (6, 6)
 
+    def test_formed_for_few_points_and_not_for_many(self, monkeypatch):
+        W, Y = graph_of(blobs(80, 3)[0]), np.random.default_rng(0).normal(size=(80, 4))
+        formed = GraphSmoother(W, leak=0.1)
+        monkeypatch.setattr(grouping, "MOST_FORMED", 79)
+        not_formed = GraphSmoother(W, leak=0.1)
+        assert formed.formed is not None
+        assert not_formed.formed is None
+        assert formed(Y) == pytest.approx(not_formed(Y), abs=2e-3)
+        assert Mean([formed, formed, not_formed])(Y) == pytest.approx(formed(Y), abs=2e-3)
+
 
 class TestSolve:
+    def test_many_starts_end_as_each_alone(self):
+        X, _ = blobs(120, 3)
+        S, known = both(X, 3), close(120, n_classes=3)
+        sizes = (np.full(3, 30.0), np.full(3, 60.0))
+        starts = [np.random.default_rng(i).permutation(np.arange(120) % 3) for i in range(4)]
+        together = solve(S, starts, known, 3, sizes=sizes)
+        for start, found in zip(starts, together, strict=True):
+            (alone,) = solve(S, [start], known, 3, sizes=sizes)
+            assert (alone.codes == found.codes).all()
+            assert (alone.steps, alone.converged) == (found.steps, found.converged)
+            assert alone.objective == pytest.approx(found.objective)
+
     def test_the_best_of_all_groupings_is_found(self):
         rng = np.random.default_rng(1)
         X = torch.from_numpy(rng.normal(size=(9, 2)) + 3 * (np.arange(9) % 3 == 0)[:, None])
@@ -117,7 +140,7 @@ class TestSolve:
         codes = np.arange(40) % 3
         sizes = (np.full(3, 10.0), np.full(3, 20.0))
         Y = np.eye(3)[codes]
-        found = solve(S, codes, close(40, n_classes=3), 3, sizes=sizes)
+        (found,) = solve(S, [codes], close(40, n_classes=3), 3, sizes=sizes)
         assert found.objective >= float((Y * S(Y)).sum()) / 40 - 1e-6
 
     def test_a_graph_finds_what_no_line_separates(self):

@@ -195,6 +195,19 @@ class TestSolver:
         assert "solution from labels of inputs 0.50" in chosen["value"]
         assert (model.labels_ == y).mean() > 0.87
 
+    def test_allowed_classes_tell_neighbors_too(self):
+        """Of two groups beside each other one is known not to be the third; the other points follow."""
+        X, y = gaussians(spread=8.0)
+        given = np.full(len(y), -1)
+        labeled = np.array([np.flatnonzero(y == c)[0] for c in range(3)])
+        given[labeled] = [0, 2, 1]  # the labels of two classes are exchanged
+        allowed = {int(i): [1, 0] for i in np.flatnonzero(y == 1)[1:80]}
+        plain = self.solver(X, given, 3).scores(labeled, given[labeled])[0].argmax(1)
+        told = self.solver(X, given, 3, allowed=allowed).scores(labeled, given[labeled])[0].argmax(1)
+        others = np.flatnonzero(y == 1)[80:]
+        assert (plain[others] == 2).mean() > 0.9
+        assert (told[others] == 2).mean() < 0.1
+
     def test_features_by_chance_that_are_too_few_are_left_out(self, monkeypatch):
         asked = []
 
@@ -232,14 +245,24 @@ class TestFit:
         (said,) = model.checked_.probabilities[model.checked_.points == wrong]
         assert said[1] < 0.1
 
-    def test_points_whose_class_follows_from_a_link_are_not_checked(self):
+    def test_labels_that_links_give_to_other_points_are_not_checked(self):
+        """A label that is left out must not come back by way of a point whose class follows from it."""
         X, y = gaussians(spread=8.0)
         given = some(y, 5)
-        tied = np.flatnonzero((given < 0) & (y == 0))[:3]
-        links = [(int(np.flatnonzero(given == 0)[0]), int(i)) for i in tied]
+        labeled, free = np.flatnonzero(given == 0), np.flatnonzero((given < 0) & (y == 0))
+        links = [(labeled[0], free[0]), (free[0], free[1]), (labeled[1], labeled[2]), (free[2], free[3])]
         model = XSDC(max_iter=0, supervised_iter=0, random_state=0).fit(X, given, must_link=links)
-        assert sorted(model.checked_.points) == np.flatnonzero(given >= 0).tolist()
-        assert model.checked_.probabilities.shape == (15, 3)
+        unlinked = np.setdiff1d(np.flatnonzero(given >= 0), labeled[:3])
+        assert sorted(model.checked_.points) == unlinked.tolist()
+        assert model.checked_.probabilities.shape == (12, 3)
+
+    def test_where_all_labels_are_linked_none_is_checked(self):
+        X, y = gaussians(90, spread=8.0)
+        given = some(y, 2)
+        links = [np.flatnonzero(given == c) for c in range(3)]
+        model = XSDC(max_iter=0, supervised_iter=0, random_state=0).fit(X, given, must_link=links)
+        assert model.checked_ is None
+        assert model.suspicious_labels_ is None
 
     def test_links_allowed_labels_and_sizes_hold(self):
         X, y = gaussians(spread=1.0)

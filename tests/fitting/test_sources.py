@@ -213,7 +213,7 @@ class TestBounds:
         monkeypatch.setattr(sources, "LOOKED_AT", 50)
         monkeypatch.setattr(train, "SAMPLE", 70)
         monkeypatch.setattr(stream, "KEPT", 90)
-        for room in (labels, representation):
+        for room in (features, labels, representation):
             monkeypatch.setattr(room, "BLOCK", 16)
         monkeypatch.setattr(representation, "MOST_FITTED", 70)
         monkeypatch.setattr(labels, "MOST_JOINED", joined)

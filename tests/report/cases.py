@@ -114,9 +114,23 @@ def _metrics(classes, codes, probability, given, true, *, named, bounds, steps) 
             "n_doubtful": int((probability < 0.5).sum()),
             "violated_links": 1,
             "violations": [{"kind": "cannot-link", "points": [NASTY[0], "point 3"]}],
+            "n_checked": int((given >= 0).sum()),
+            "n_suspicious": min(2, int((given >= 0).sum())),
+            "suspicious": [
+                {
+                    "id": NASTY[0] if i == 0 else f"point {i}",
+                    "row": i,
+                    "label": classes[given[i]],
+                    "probability": 0.0021,
+                    "likelier": classes[(given[i] + 1) % k],
+                    "likelier_probability": 0.9432,
+                }
+                for i in np.flatnonzero(given >= 0)[:2].tolist()
+            ],
             "eigenvalues": [1.0],
         },
         "measured": None if true is None else _measured(classes, codes, probability, given, true, matched=not named),
+        "unmeasured": "no true label is known. Name a column of them." if true is None else None,
         "training": {
             "steps": steps,
             "best_iteration": steps or None,
@@ -139,6 +153,7 @@ def _measured(classes, codes, probability, given, true, *, matched) -> dict[str,
         "n": len(right),
         "matched": matched,
         "accuracy": float(right.mean()),
+        "interval": [0.123, 0.987],
         "balanced_accuracy": float(right.mean()) - 0.0123,
         "adjusted_rand": 0.8765,
         "normalised_mutual_information": 0.6543,

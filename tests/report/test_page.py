@@ -136,8 +136,40 @@ def test_a_page_is_the_same_each_time_and_small(tmp_path):
 
 def test_without_truth_the_page_says_why_and_what_to_do():
     text = Page(render_report(make_findings(truth=False))).text
-    assert "Nothing could be measured" in text
-    assert "name a column that holds the truth" in text
+    assert "Not measured: no true label is known. Name a column of them." in text
+    assert "interval" not in text
+
+
+def test_suspicious_labels_are_listed_with_their_pictures():
+    findings = make_findings()
+    page = Page(render_report(findings))
+    text = " ".join(page.text.split())
+    assert "Of 12 given labels that could be checked, 2 are probably wrong" in text
+    first = re.findall(r"<td>(.*?)</td>", render_report(findings).split('id="suspicious"')[1])[:4]
+    assert first == ["zero", "0.2\N{NO-BREAK SPACE}%", "one", "94.3\N{NO-BREAK SPACE}%"]
+    assert ("found.n_suspicious", "2") in page.metrics
+    assert "suspicious.csv" not in text  # all of them are here
+    html = render_report(findings)
+    section = html[html.index('id="suspicious"') : html.index('id="measured"')]
+    assert section.count('class="thumb"') == 2
+    findings.metrics["found"]["n_suspicious"] = 7
+    assert "suspicious.csv" in Page(render_report(findings)).text
+
+
+def test_a_suspicious_label_of_a_point_that_is_not_drawn_has_no_picture():
+    findings = make_findings()
+    page = render_report(replace(findings, points=findings.points[1:], features_before=findings.features_before[1:],
+                                 features_after=findings.features_after[1:], pictures=findings.pictures[1:],
+                                 equivalence=None))  # fmt: skip
+    section = page[page.index('id="suspicious"') : page.index('id="measured"')]
+    assert section.count('class="thumb"') == 1
+
+
+def test_without_suspicious_labels_the_page_says_nothing_of_them():
+    findings = make_findings(n_labeled=0)
+    page = Page(render_report(findings))
+    assert "uspicious" not in page.text
+    assert "found.n_suspicious" not in dict(page.metrics)
 
 
 def test_without_training_nothing_is_drawn_of_it():

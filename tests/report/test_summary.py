@@ -15,7 +15,8 @@ def test_the_lead_says_what_was_given_and_found():
     metrics = make_findings(n=60, n_labeled=12).metrics
     accuracy = percent(metrics["measured"]["accuracy"])
     assert lead(metrics) == (
-        f"60 points, 12 with a label; 3 classes found; {accuracy} of 48 true labels that the fit did not see are met."
+        f"60 points, 12 with a label; 3 classes found; {accuracy} of 48 true labels that the fit did not see are met"
+        " (95\N{NO-BREAK SPACE}% interval 12.3\N{NO-BREAK SPACE}% to 98.7\N{NO-BREAK SPACE}%)."
     )
     metrics = make_findings(n_labeled=0, named=False, truth=False, classes=["0"]).metrics
     assert lead(metrics) == "60 points, none with a label; 1 cluster found."

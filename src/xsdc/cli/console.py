@@ -47,6 +47,12 @@ def print_table(rows: list[tuple[str, str]], *, title: str | None = None) -> Non
     OUT.print(table)
 
 
+def accuracy_text(measured: dict[str, Any]) -> str:
+    """Write an accuracy with its interval, and what it was measured on."""
+    low, high = measured["interval"]
+    return f"{measured['accuracy']:.3f} (95 % interval {low:.3f} to {high:.3f}) on {measured['on']}"
+
+
 class Watch:
     """Shows what a run is doing: a bar on a terminal, a line for each stage elsewhere, nothing where quiet."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from xsdc.cli.console import OUT, Watch, note, print_json, print_table
+from xsdc.cli.console import OUT, Watch, accuracy_text, note, print_json, print_table
 from xsdc.cli.groups import takes
 from xsdc.cli.options import DATA, ESTIMATOR, named_path
 from xsdc.errors import InvalidInputError
@@ -17,6 +17,7 @@ from xsdc.errors import InvalidInputError
 if TYPE_CHECKING:
     from xsdc.runs import Configuration, RunFolder
 
+MOST_SUSPICIOUS = 10  # labels that are listed; all of them stand in a file
 WRONG_INPUT = 2  # exit code of those who leave it to another process to tell
 KNOWN = {
     "n_labeled": ("label", "labels"),
@@ -153,6 +154,17 @@ def _points(count: int) -> str:
     return f"{count:,} point{'' if count == 1 else 's'}"
 
 
+def suspicious_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """List given labels that are probably wrong; nothing where there are none."""
+    if not found["n_suspicious"]:
+        return []
+    rows = [("suspicious", f"{found['n_suspicious']:,} of {found['n_checked']:,} labels checked, see suspicious.csv")]
+    for each in found["suspicious"][:MOST_SUSPICIOUS]:
+        given = f"{each['id']}: {each['label']} ({each['probability']:.3f})"
+        rows.append(("", f"{given}, likelier {each['likelier']} ({each['likelier_probability']:.3f})"))
+    return rows + ([("", "...")] if found["n_suspicious"] > MOST_SUSPICIOUS else [])
+
+
 def summary(metrics: dict[str, Any]) -> list[tuple[str, str]]:
     """Say in a few lines what was given and found."""
     data, found, measured = metrics["data"], metrics["found"], metrics["measured"]
@@ -165,17 +177,17 @@ def summary(metrics: dict[str, Any]) -> list[tuple[str, str]]:
         ("classes", f"{found['n_clusters']}, of {min(sizes):,} to {_points(max(sizes))}"),
         ("doubtful", f"{_points(found['n_doubtful'])} whose class is less likely than not"),
     ]
+    rows += suspicious_rows(found)
     if found["bounds"] is not None:
         rows.append(("bounds on sizes", "kept" if found["bounds"]["kept"] else "not kept everywhere"))
     if data["n_must_link"] or data["n_cannot_link"]:
         rows.append(("violated pairs", str(found["violated_links"])))
     if measured is not None:
         how = " (clusters matched to classes)" if measured["matched"] else ""
-        rows.append(("accuracy", f"{measured['accuracy']:.3f} on {measured['on']}{how}"))
+        rows.append(("accuracy", f"{accuracy_text(measured)}{how}"))
+        rows += [("", measured["note"])] if measured["note"] else []
     else:
-        rows.append(
-            ("accuracy", "not measured: that takes true labels, or a given label of every class and two of one")
-        )
+        rows.append(("accuracy", f"not measured: {metrics['unmeasured']}"))
     training = metrics["training"]
     rows.append(("training", f"{training['steps']} steps, {training['stopped']}; {metrics['seconds']['total']:.0f} s"))
     return rows

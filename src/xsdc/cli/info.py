@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from xsdc.cli.console import print_json, print_table
+from xsdc.cli.console import accuracy_text, print_json, print_table
 
 LIBRARIES = ("torch", "scikit-learn", "numpy", "scipy", "pandas", "pyarrow", "anndata", "optuna")
 
@@ -56,7 +56,7 @@ def describe_run(path: Path) -> dict[str, Any]:
             "data": metrics["data"]["name"],
             "points": metrics["data"]["n"],
             "labels": metrics["data"]["n_labeled"],
-            "accuracy": None if measured is None else f"{measured['accuracy']:.3f} on {measured['on']}",
+            "accuracy": None if measured is None else accuracy_text(measured),
             "written by": f"xsdc {metrics['version']}",
         }
         path = folder.model

@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
+from scipy.stats import binomtest
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
 from torch import Tensor
 
 from xsdc import validation
 from xsdc.errors import InvalidInputError
+
+CONFIDENCE = 0.95  # of intervals: the usual level
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,20 @@ def share_right(predicted: npt.NDArray[Any], y: object, *, named: bool, sample_w
         )
     right = predicted.astype(object) == truth.astype(object)  # a common type might cut words or wrap numbers
     return float(np.average(right, weights=weight))
+
+
+def wilson_interval(right: int, n: int) -> tuple[float, float]:
+    """Interval for a share of which n independent points are a sample (Wilson, 1927), at the level `CONFIDENCE`.
+
+    Unlike the normal approximation it stays within 0 and 1 and has a length where all or none are right.
+
+    Parameters
+    ----------
+    right, n : int
+        How many of the points are right, of how many; one point at least.
+    """
+    interval = binomtest(right, n).proportion_ci(CONFIDENCE, method="wilson")
+    return float(interval.low), float(interval.high)
 
 
 def _as_two(labels: object, truth: object) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:

@@ -113,6 +113,13 @@ class Constraints:
         return np.stack([first, second], 1)
 
 
+def linked_components(n: int, must_link: object) -> Ints:
+    """Number n points such that those joined by must-links, directly or by way of others, have the same number."""
+    i, j = validation.as_pairs(must_link, n=n, name="must_link").T
+    links = coo_matrix((np.ones(len(i)), (i, j)), shape=(n, n))
+    return np.asarray(connected_components(links, directed=False)[1], dtype=np.int64)
+
+
 def close(
     n: int,
     *,

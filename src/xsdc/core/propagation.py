@@ -30,13 +30,20 @@ class Propagation:
         How soon walks end.
     tolerance : float
         Relative residual at which the equation counts as solved.
+
+    Attributes
+    ----------
+    degrees : array, shape (n,)
+        Sums of the weights, 1 where there are none.
+    normalized : sparse matrix, shape (n, n)
+        ``D^(-1/2) W D^(-1/2)``.
     """
 
     def __init__(self, W: csr_matrix, *, leak: float = LEAK, tolerance: float = TOLERANCE) -> None:
         degrees = np.asarray(abs(W).sum(axis=1)).ravel()
         self.degrees = np.where(degrees > 0, degrees, 1.0)
         scale = diags(self.degrees**-0.5)
-        self._N = (scale @ W @ scale).tocsr()
+        self.normalized = (scale @ W @ scale).tocsr()
         self.leak = leak
         self._tolerance = tolerance
 
@@ -67,7 +74,7 @@ class Propagation:
         for _ in range(MOST_STEPS):
             if (np.linalg.norm(R, axis=0) <= goal).all():
                 break
-            Q = diagonal * P - self._N @ P
+            Q = diagonal * P - self.normalized @ P
             step = _ratio(rz, (P * Q).sum(axis=0))
             X, R = X + step * P, R - step * Q
             Z = R / diagonal

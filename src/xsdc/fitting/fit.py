@@ -34,6 +34,7 @@ from xsdc.training import Trainer
 from xsdc.validation import named
 
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 MOST_BALANCED = 3000  # points that stand for all where M is balanced, or sizes are checked
 
 
@@ -137,6 +138,7 @@ def fit_model(
     knowledge: Knowledge,
     settings: Settings,
     *,
+    sizes: ClassSizes | None,
     choices: Choices,
     validation: tuple[Tensor, Ints] | None = None,
     earlier: npt.NDArray[Any] | None = None,
@@ -155,6 +157,8 @@ def fit_model(
         What is known of it.
     settings : Settings
         Options.
+    sizes : ClassSizes or None
+        Bounds on sizes that the user gave, as `check_sizes` returns them.
     choices : Choices
         Where choices are written down.
     validation : pair of Tensor and array of int, optional
@@ -166,17 +170,18 @@ def fit_model(
     generator : torch.Generator
         Source of randomness for training.
     """
-    given = check_sizes(settings.cluster_size, knowledge)
-    training_sizes, bounds = choose_sizes(knowledge, given, choices, algorithm=settings.algorithm)
+    training_sizes, bounds = choose_sizes(knowledge, sizes, choices, algorithm=settings.algorithm)
     held_out = np.empty(0, dtype=np.int64)
     if validation is None:
         held_out = hold_out(knowledge, settings, choices, rng)
+    shown = knowledge
     if len(held_out):
         validation = (data[torch.from_numpy(held_out)], knowledge.codes[held_out])
+        shown = knowledge.hiding(held_out)
     trainer = make_trainer(
         network,
         data,
-        knowledge.hiding(held_out) if len(held_out) else knowledge,
+        shown,
         settings,
         points=np.setdiff1d(np.arange(knowledge.n), held_out),
         sizes=training_sizes,
@@ -188,7 +193,7 @@ def fit_model(
     )
     trainer.run()
     unbounded = sum(step.get("unbounded", False) for step in trainer.history)
-    if unbounded and given is not None:
+    if unbounded and sizes is not None:
         warnings.warn(
             f"In {unbounded} of {len(trainer.history)} steps the points drawn could not meet the bounds on sizes with"
             " what is known of them; these steps were made without bounds.",
@@ -202,6 +207,7 @@ def fit_model(
             data,
             knowledge,
             settings,
+            hidden=shown.constraints.classes < 0,
             bounds=bounds,
             earlier=earlier,
             choices=choices,
@@ -217,12 +223,13 @@ def _conclude(
     knowledge: Knowledge,
     settings: Settings,
     *,
+    hidden: Bools,
     bounds: Bounds,
     earlier: npt.NDArray[Any] | None,
     choices: Choices,
     rng: np.random.RandomState,
 ) -> Fitted:
-    """Label all points by the trained features."""
+    """Label all points by the trained features; classes that are hidden were not known in training."""
     Phi, norm = features_of_all(trainer.network, data)
     knowledge = with_number(
         Phi, knowledge, ridge=settings.ridge, entropy=settings.entropy, bounds=bounds, choices=choices, rng=rng
@@ -245,6 +252,7 @@ def _conclude(
         Phi,
         knowledge,
         learned=has_learned(trainer.network, kept),
+        unseen=hidden | (kept == 0),  # the labels made no difference to a network that is as it was before
         bounds=bounds,
         ridge=ridge,
         entropy=settings.entropy,
@@ -276,6 +284,7 @@ def label(
     knowledge: Knowledge,
     *,
     learned: bool,
+    unseen: Bools | None = None,
     bounds: Bounds,
     ridge: float | Literal["auto"],
     entropy: float | Literal["median"],
@@ -289,7 +298,16 @@ def label(
             Phi, knowledge, bounds=bounds, ridge=ridge, entropy=entropy, before=before, choices=choices, rng=rng
         )
     return label_points(
-        data, Phi, knowledge, learned=learned, bounds=bounds, ridge=ridge, before=before, choices=choices, rng=rng
+        data,
+        Phi,
+        knowledge,
+        learned=learned,
+        unseen=unseen,
+        bounds=bounds,
+        ridge=ridge,
+        before=before,
+        choices=choices,
+        rng=rng,
     )
 
 

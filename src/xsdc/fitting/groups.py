@@ -6,7 +6,7 @@ name every class, its solution is one more opinion for `xsdc.fitting.ensemble`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -38,7 +38,7 @@ Ints = npt.NDArray[np.int64]
 # Walks on graphs are as long as a twentieth of a class of mean size has points, but ten steps at least. Settled on the
 # suite, where 1/5 to 1/40 and ten steps for all give much the same; the more points there are, the longer they must be.
 WALK, LONGEST_LEAK = 1 / 20, 0.1
-MOST_STARTED = 5000  # points by which the best of several starts is found; the others follow from there
+MOST_STARTED = 3000  # points by which the best of several starts is found; the others follow from there
 
 
 class Inputs:
@@ -116,7 +116,8 @@ def group_points(
     near = some.inputs.index().weights(inputs.inputs.Z)
     start = assign(near @ np.eye(k)[found.codes], constraints, sizes=bounds)
     S, _ = inputs.smoothers(constraints, k, leak=LONGEST_LEAK)
-    return replace(solve(S, start, constraints, k, sizes=bounds), eigenvalues=found.eigenvalues)
+    (solved,) = solve(S, [start], constraints, k, sizes=bounds)
+    return replace(solved, eigenvalues=found.eigenvalues)
 
 
 class LabelSolver:
@@ -132,6 +133,8 @@ class LabelSolver:
         Number of classes.
     sizes : sequence of pairs of arrays, each of shape (k,)
         Least and largest number of points of each class, from narrow to wide.
+    allowed : mapping from position to classes, optional
+        Of points that may only be of some classes.
     rng : RandomState
         Source of randomness.
     """
@@ -145,6 +148,7 @@ class LabelSolver:
         k: int,
         *,
         sizes: Sequence[Sizes],
+        allowed: Mapping[int, Sequence[int]] | None = None,
         rng: np.random.RandomState,
     ) -> None:
         n = len(inputs)
@@ -154,6 +158,8 @@ class LabelSolver:
             self._near = some.inputs.index().weights(inputs.inputs.Z)
         m = len(self._points)
         self._k, self._sizes = k, sizes_among(sizes, m / n)
+        place = dict(zip(self._points.tolist(), range(m), strict=True))
+        self._allowed = {place[point]: some for point, some in (allowed or {}).items() if point in place}
         nothing = close(m, n_classes=k)
         self._S, _ = some.smoothers(nothing, k, leak=walk_leak(m, k))
         self._groups = find_groups(self._S, nothing, k, sizes=[self._sizes], rng=rng)[0].codes
@@ -169,7 +175,7 @@ class LabelSolver:
         here = self._points[place] == labeled
         classes = np.full(m, -1)
         classes[place[here]] = codes[here]
-        constraints = close(m, labels=classes, n_classes=k)
+        constraints = close(m, labels=classes, allowed=self._allowed, n_classes=k)
         labels = np.eye(k)[classes] * (classes >= 0)[:, None]
         named = labels.any(axis=0).all()
         sizes: Sequence[Sizes | None] = self._sizes if named else [None]  # a class without labels may be anywhere
@@ -178,14 +184,12 @@ class LabelSolver:
             assign(spread, constraints, sizes=sizes[0]),
             match_classes(self._groups, constraints, k, sizes=sizes[0]),
         )
-        found = []
-        for start in starts:
-            solution = start
-            for bounds in sizes:
-                solution = solve(self._S, solution, constraints, k, sizes=bounds).codes
-            scores = self._S(np.eye(k)[solution])
-            found.append(scores if self._near is None else self._near @ scores)
-        return np.stack(found)
+        solutions: list[Ints] = list(starts)
+        for bounds in sizes:
+            solutions = [found.codes for found in solve(self._S, solutions, constraints, k, sizes=bounds)]
+        scores = self._S(np.concatenate([np.eye(k)[codes] for codes in solutions], axis=1))
+        scores = scores if self._near is None else self._near @ scores
+        return np.stack(np.split(scores, len(solutions), axis=1))
 
 
 def choose_solved(classes: Ints, rng: np.random.RandomState) -> Ints:

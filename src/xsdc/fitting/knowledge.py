@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
 
 from xsdc import validation
-from xsdc.core.constraints import Constraints, close
+from xsdc.core.constraints import Constraints, close, linked_components
 from xsdc.errors import InvalidInputError
 
 Ints = npt.NDArray[np.int64]
@@ -54,6 +54,12 @@ class Knowledge:
         """Number of points."""
         return len(self.codes)
 
+    @property
+    def linked(self) -> npt.NDArray[np.bool_]:
+        """Whether a must-link joins each point to another, shape (n,)."""
+        component = linked_components(self.n, self.facts["must_link"])
+        return np.bincount(component)[component] > 1
+
     def with_clusters(self, n_clusters: int) -> Knowledge:
         """Settle a number of classes that was open."""
         return self._closed(extend_names(self.names[: self.n_named], n_clusters), self.codes)
@@ -63,6 +69,23 @@ class Knowledge:
         codes = self.codes.copy()
         codes[points] = -1
         return self._closed(self.names, codes)
+
+    def reordered(self, order: Ints) -> Knowledge:
+        """Say the same of the points in another order: of point ``order[i]`` in place i."""
+        place = np.empty(self.n, dtype=np.int64)
+        place[order] = np.arange(self.n)
+        facts: dict[str, Any] = {}
+        for name in ("must_link", "cannot_link"):
+            pairs = self.facts[name]
+            if pairs is not None and len(pairs):
+                moved = np.sort(place[np.asarray(pairs)], axis=1)
+                pairs = moved[np.lexsort(moved.T)]
+            facts[name] = pairs
+        facts["allowed"] = dict(sorted((int(place[p]), some) for p, some in self.facts["allowed"].items()))
+        shown = None if self.n_clusters is None else [str(name) for name in self.names]
+        codes = self.codes[order]
+        constraints = close(self.n, labels=codes, n_classes=self.n_clusters, class_names=shown, **facts)
+        return Knowledge(self.names, codes, constraints, self.n_clusters, self.n_named, facts)
 
     def _closed(self, names: Names, codes: Ints) -> Knowledge:
         k = len(names)

@@ -15,8 +15,9 @@ from xsdc.core.assignment import assign, outside_sizes, violated_links
 from xsdc.core.graph import Metric
 from xsdc.core.objective import DIMENSIONS_PER_CLASS
 from xsdc.fitting.bounds import Bounds
+from xsdc.fitting.checked import CheckedLabels, check_labels
 from xsdc.fitting.choices import Choices
-from xsdc.fitting.ensemble import Ensemble, LeftOut, fit_ensemble, fit_to_groups
+from xsdc.fitting.ensemble import Ensemble, fit_ensemble, fit_to_groups
 from xsdc.fitting.features import read_features
 from xsdc.fitting.groups import Inputs, LabelSolver, group_points, named_like
 from xsdc.fitting.knowledge import Knowledge
@@ -27,6 +28,7 @@ from xsdc.networks.rows import Rows
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 MOST_JOINED = 100_000  # points that neighbour graphs join
 JOINED_OF_MORE = 20_000  # of more than these, as each of the others is compared with all that are joined
 MOST_LABELED = 10_000  # labels that classifiers are fitted to, alike many of each class
@@ -84,9 +86,9 @@ class Outcome:
         Class of each.
     classifier : PointClassifier
         For new points; it also told the classes of these, within what is known of them.
-    left_out : LeftOut or None
-        What the classifier says of labeled points without their labels; None where some class has no label, or each
-        has one alone.
+    checked : CheckedLabels or None
+        What the classifier says of labeled points without their labels; None where some class has no label, or no
+        label can be left out.
     eigenvalues : array
         Leading eigenvalues of the smoother by which groups were found; none where labels name every class.
     violated : int
@@ -96,7 +98,7 @@ class Outcome:
     knowledge: Knowledge
     codes: Ints
     classifier: PointClassifier
-    left_out: LeftOut | None
+    checked: CheckedLabels | None
     eigenvalues: Floats
     violated: int
 
@@ -107,6 +109,7 @@ def label_points(
     knowledge: Knowledge,
     *,
     learned: bool,
+    unseen: Bools | None = None,
     bounds: Bounds,
     ridge: float | Literal["auto"],
     before: Ints | None = None,
@@ -127,6 +130,8 @@ def label_points(
         What is known of them; the number of classes among it.
     learned : bool
         Whether the features were learned, or are a network's as it was made.
+    unseen : array of bool, shape (n,), optional
+        Which labels training went without; all by default.
     bounds : Bounds
         Bounds on the sizes of classes.
     ridge : float or "auto"
@@ -163,13 +168,14 @@ def label_points(
             classes = named_like(classes, before[points], knowledge.n_named, k)
     if labeled:
         classes = _limited(classes, rng)
-        solver = LabelSolver(inputs, classes, k, sizes=bounds.ways(constraints, points, k)[0], rng=rng)
+        place = dict(zip(points.tolist(), range(len(points)), strict=True))
+        allowed = {place[point]: some for point, some in knowledge.facts["allowed"].items() if point in place}
+        way = bounds.ways(constraints, points, k)[0]
+        solver = LabelSolver(inputs, classes, k, sizes=way, allowed=allowed, rng=rng)
         ensemble, left_out = fit_ensemble(views, classes, k, solver=solver, rng=rng)
         weights = ", ".join(f"{name} {weight:.2f}" for name, weight in ensemble.named_weights())
         choices.note("classifier", weights, f"weights that make {len(left_out.points)} left-out labels most likely")
-        told = points[left_out.points]
-        given = knowledge.codes[told] >= 0  # the class of a point may also follow from links; it then has no label
-        checked = LeftOut(told[given], left_out.probabilities[given]) if given.any() else None
+        checked = check_labels(knowledge, points[left_out.points], left_out.probabilities, unseen=unseen)
     else:
         some = np.flatnonzero(_limited(classes, rng) >= 0)
         ensemble, checked = fit_to_groups(views, classes, some, k, rng=rng), None

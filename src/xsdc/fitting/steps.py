@@ -74,7 +74,8 @@ class StepSolver:
         if before is None:
             codes = find_groups(S, few.known, k, sizes=[few.sizes], also_from=unlinked, rng=rng)[0].codes
         else:
-            codes = solve(S, before[few.points].argmax(1), few.known, k, sizes=few.sizes[-1]).codes
+            start = before[few.points].argmax(1)
+            codes = solve(S, [start], few.known, k, sizes=few.sizes[-1])[0].codes
         scores = np.maximum(S(np.eye(k)[codes]), 0)
         return _as_known(scores if few.near is None else few.near @ scores, self._knowledge.constraints)
 

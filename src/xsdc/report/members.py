@@ -37,6 +37,17 @@ def class_cards(findings: Findings, sheet: Sheet | None) -> list[dict[str, Any]]
     return cards
 
 
+def suspicious_labels(findings: Findings, sheet: Sheet | None) -> list[dict[str, Any]]:
+    """Describe given labels that are probably wrong, with the picture or the cells of those points that are drawn."""
+    place = {point: i for i, point in enumerate(findings.points.tolist())}
+    rows = []
+    for each in findings.metrics["found"]["suspicious"]:
+        here = place.get(each["row"])
+        looks = {"position": None, "cells": []} if here is None else _member(findings, sheet, here)
+        rows.append({**each, "position": looks["position"], "cells": looks["cells"]})
+    return rows
+
+
 def short_cells(cells: dict[str, str]) -> list[tuple[str, str]]:
     """Columns and values of a row, long values cut."""
     return [(str(key), _cut(str(value))) for key, value in cells.items()]

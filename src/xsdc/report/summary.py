@@ -13,10 +13,10 @@ from scipy.optimize import linear_sum_assignment
 from xsdc.report.charts import Chart, calibration_chart, curve
 from xsdc.report.embedding import draw_maps
 from xsdc.report.findings import Equivalence, Findings
-from xsdc.report.members import class_cards, short_cells
+from xsdc.report.members import class_cards, short_cells, suspicious_labels
 from xsdc.report.palette import class_colours
 from xsdc.report.pictures import Sheet, draw_matrix, make_sheet
-from xsdc.report.wording import grouping, knowledge, lead, origin, scores, tiles
+from xsdc.report.wording import grouping, interval, knowledge, lead, origin, scores, tiles
 
 MOST_POINTS = 2000  # on the map: t-SNE takes seconds and the eye sees no more
 STAGES = {"supervised": "labels only", "joint": "all points"}
@@ -48,6 +48,7 @@ def summarize(findings: Findings) -> dict[str, Any]:
         "matrix": None if findings.equivalence is None else _matrix(findings, findings.equivalence),
         "origin": origin(history),
         "classes": class_cards(findings, sheet),
+        "suspicious": suspicious_labels(findings, sheet),
         "measured": None if metrics["measured"] is None else _measured(metrics),
         "sizes": _sizes(findings),
         "knowledge": knowledge(metrics),
@@ -144,6 +145,7 @@ def _measured(metrics: dict[str, Any]) -> dict[str, Any]:
         "on": measured["on"],
         "note": measured.get("note"),
         "matched": measured.get("matched", False),
+        "interval": interval(measured),
         "scores": scores(metrics),
         "confusion": _confusion(measured) if measured.get("confusion") else None,
         "calibration": calibration_chart(bins) if bins else None,

@@ -57,26 +57,36 @@ def lead(metrics: dict[str, Any]) -> str:
         f"{counted(found['n_clusters'], *grouping(metrics))} found",
     ]
     if measured is not None:
-        parts.append(f"{percent(measured['accuracy'])} of {measured['on']} are met")
+        parts.append(f"{percent(measured['accuracy'])} of {measured['on']} are met ({interval(measured)})")
     return "; ".join(parts) + "."
+
+
+def interval(measured: dict[str, Any]) -> str:
+    """Write the interval of the accuracy."""
+    low, high = (percent(bound) for bound in measured["interval"])
+    return f"95\N{NO-BREAK SPACE}% interval {low} to {high}"
 
 
 def tiles(metrics: dict[str, Any]) -> list[dict[str, str]]:
     """Key figures: where each stands in the metrics, its text, its name and what it means."""
     one, many = grouping(metrics)
+    met = (
+        "" if metrics["measured"] is None else f"share of known answers that were met; {interval(metrics['measured'])}"
+    )
     rows = [
         ("data.n", count, "points", "everything that was read"),
         ("data.n_labeled", count, "with a label", f"points whose {one} was given"),
         ("found.n_clusters", count, many, "groups in the answer"),
-        ("measured.accuracy", percent, "accuracy", "share of known answers that were met"),
+        ("measured.accuracy", percent, "accuracy", met),
         ("found.mean_probability", percent, "probability", "how sure the model is, on average"),
         ("found.n_doubtful", count, "doubtful", "below 50\N{NO-BREAK SPACE}%: look at these first"),
+        ("found.n_suspicious", count, "suspicious labels", "given, but probably wrong"),
         ("seconds.total", duration, "taken", "from reading to writing"),
     ]
     return [
         {"metric": path, "text": write(value), "name": name, "meaning": meaning}
         for path, write, name, meaning in rows
-        if (value := at(metrics, path)) is not None
+        if (value := at(metrics, path)) is not None and (value or path != "found.n_suspicious")
     ]
 
 

@@ -26,7 +26,7 @@ from xsdc.runs.drawing import FirstFeatures, choose_points, keep_drawing, read_f
 from xsdc.runs.folder import RunFolder, read_metrics, write_json
 from xsdc.runs.given import Given, read_given
 from xsdc.runs.learned import finish, learn
-from xsdc.runs.metrics import match_truth, summarise
+from xsdc.runs.metrics import list_suspicious, match_truth, summarise
 from xsdc.runs.symptoms import FEW_LABELS, find_symptoms
 from xsdc.runs.words import in_words
 from xsdc.training import Callback, Processes
@@ -175,6 +175,11 @@ def _write(
     model.save(folder.model)
     codes, probability = assess(model, Z)
     write_labels(folder.labels, given, model, codes, probability)
+    suspicious = list_suspicious(model, given)
+    if suspicious is None:
+        folder.suspicious.unlink(missing_ok=True)  # of a run that was cut off
+    else:
+        suspicious.to_csv(folder.suspicious, index=False)
     write_json(folder.history, model.history_)
     truth = match_truth(model, given, codes)
     keep_drawing(folder.points, given, model, Z, points=points, before=before, truth=truth)

@@ -12,7 +12,7 @@ import numpy as np
 
 from xsdc.errors import InvalidInputError
 
-METRICS = {"version", "data", "found", "measured", "training", "warnings", "seconds"}
+METRICS = {"version", "data", "found", "measured", "unmeasured", "training", "warnings", "seconds"}
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,11 @@ class RunFolder:
     def labels(self) -> Path:
         """A class for every point."""
         return self.path / "labels.csv"
+
+    @property
+    def suspicious(self) -> Path:
+        """Given labels that are probably wrong."""
+        return self.path / "suspicious.csv"
 
     @property
     def metrics(self) -> Path:
@@ -89,6 +94,7 @@ class RunFolder:
             self.model,
             self.preparation,
             self.labels,
+            self.suspicious,
             self.metrics,
             self.history,
             self.points,

@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from xsdc import XSDC, __version__
+from xsdc.core.agreement import wilson_interval
+from xsdc.core.constraints import linked_components
 from xsdc.fitting.settings import read_sizes
 from xsdc.runs.given import Given
 
@@ -20,6 +23,7 @@ Texts = npt.NDArray[np.str_]
 DOUBTFUL = 0.5
 BINS = 10
 MOST_VIOLATIONS = 50
+MOST_SUSPICIOUS = 50
 
 
 def describe_data(given: Given, shape: tuple[int, ...], names: list[str], notes: list[str]) -> dict[str, Any]:
@@ -62,7 +66,37 @@ def describe_found(model: XSDC, given: Given, codes: Ints, probability: Floats) 
         "n_doubtful": int((probability < DOUBTFUL).sum()),
         "violated_links": len(violations),
         "violations": violations[:MOST_VIOLATIONS],
+        **_describe_suspicious(model, given),
         "eigenvalues": model.eigenvalues_.tolist(),
+    }
+
+
+def list_suspicious(model: XSDC, given: Given) -> pd.DataFrame | None:
+    """List given labels that are probably wrong, the most improbable first; None where none could be checked."""
+    found = model.suspicious_labels_
+    if found is None:
+        return None
+    return pd.DataFrame(
+        {
+            "id": given.dataset.ids[found.points],
+            "row": found.points,
+            "label": found.labels,
+            "probability": np.round(found.probabilities, 6),
+            "likelier": found.likelier,
+            "likelier_probability": np.round(found.likelier_probabilities, 6),
+        }
+    )
+
+
+def _describe_suspicious(model: XSDC, given: Given) -> dict[str, Any]:
+    table = list_suspicious(model, given)
+    if table is None or model.checked_ is None:
+        return {"n_checked": 0, "n_suspicious": 0, "suspicious": []}
+    words = table.astype({"id": str, "label": str, "likelier": str}).head(MOST_SUSPICIOUS)
+    return {
+        "n_checked": len(model.checked_.points),
+        "n_suspicious": len(table),
+        "suspicious": words.to_dict("records"),
     }
 
 
@@ -107,12 +141,11 @@ def match_truth(model: XSDC, given: Given, codes: Ints) -> Ints | None:
 
 
 def measure(model: XSDC, given: Given, codes: Ints, probability: Floats) -> dict[str, Any] | None:
-    """Compare with labels that the fit did not see; None where there are none."""
+    """Compare with labels that neither training nor labeling has seen; None where there are none."""
     names = np.array([str(name) for name in model.classes_])
     labels, truth = given.dataset.labels, given.dataset.truth
     if truth is not None:
-        unknown = np.array([t is not None and g is None for t, g in zip(truth, labels, strict=True)])
-        unknown[list(given.dataset.allowed)] = False  # half of the answer was given
+        unknown = np.array([t is not None for t in truth]) & ~tell_classes(given)
         unseen = np.flatnonzero(unknown)
         if len(unseen):
             matched = match_truth(model, given, codes)
@@ -129,17 +162,36 @@ def measure(model: XSDC, given: Given, codes: Ints, probability: Floats) -> dict
                 ),
             }
     checked = model.checked_
-    if checked is None:
+    if checked is None or not checked.unseen.any():
         return None
-    true = np.array([str(labels[i]) for i in checked.points])
-    found = names[checked.probabilities.argmax(1)]
+    probabilities = checked.probabilities[checked.unseen]
+    true = np.array([str(labels[i]) for i in checked.points[checked.unseen]])
+    found = names[probabilities.argmax(1)]
     return {
-        "on": f"{len(true):,} given labels, each left out of the classifiers that tell it",
-        "note": "Training has seen these labels, so this is too good where the learned features count. True labels that"
-        " the fit does not see (--truth-column) tell more.",
+        "on": f"{len(true):,} given labels, each held out of training and of the classifiers that tell it",
+        "note": "It holds for all points as far as the labeled ones are a random sample of them.",
         "matched": False,
-        **_compare(true, found, true == found, checked.probabilities.max(1)),
+        **_compare(true, found, true == found, probabilities.max(1)),
     }
+
+
+def tell_classes(given: Given) -> npt.NDArray[np.bool_]:
+    """Whether a label, or a choice of labels, was given for each point, or for one that must-links join to it."""
+    told = np.array([label is not None for label in given.dataset.labels])
+    told[list(given.dataset.allowed)] = True
+    component = linked_components(len(told), given.must_link)
+    return np.isin(component, component[told])
+
+
+def explain_unmeasured(model: XSDC, given: Given) -> str:
+    """Say why there is no accuracy, and how to get one."""
+    if given.y is None:
+        return "no true label is known. --truth-column names a column of labels that the fit does not see."
+    seen = "the network was trained on the labels given" if model.checked_ is not None else "the fit needs all labels"
+    return (
+        f"{seen}. --keep-labels N hides all but N of them to measure by, --truth-column names a column of labels that"
+        " the fit does not see."
+    )
 
 
 def _compare(true: Texts, found: Texts, right: npt.NDArray[np.bool_], confidence: Floats) -> dict[str, Any]:
@@ -149,6 +201,7 @@ def _compare(true: Texts, found: Texts, right: npt.NDArray[np.bool_], confidence
     return {
         "n": len(true),
         "accuracy": float(right.mean()),
+        "interval": list(wilson_interval(int(right.sum()), len(right))),
         "balanced_accuracy": float(np.mean(recall)),
         "adjusted_rand": float(adjusted_rand_score(true, found)),
         "normalised_mutual_information": float(normalized_mutual_info_score(true, found)),
@@ -193,11 +246,13 @@ def summarise(
 ) -> dict[str, Any]:
     """Put all of it together."""
     names = [str(name) for name in model.classes_]
+    measured = measure(model, given, codes, probability)
     return {
         "version": __version__,
         "data": describe_data(given, shape, names, notes),
         "found": describe_found(model, given, codes, probability),
-        "measured": measure(model, given, codes, probability),
+        "measured": measured,
+        "unmeasured": explain_unmeasured(model, given) if measured is None else None,
         "training": {
             "steps": model.n_iter_,
             "best_iteration": model.history_["best_iteration"],
