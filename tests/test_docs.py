@@ -39,8 +39,11 @@ SHOWN = [
 FENCE = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```', re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
 RUNS = (DOCS / "runs.md").read_text(encoding="utf-8")
-# Keys of runs with violated pairs, and with labels held out.
-SOMETIMES = {"found.violations[].kind", "found.violations[].points", "steps[].score", "steps[].unbounded"}
+SUSPICIOUS = ("id", "row", "label", "probability", "likelier", "likelier_probability")
+# Keys of runs with violated pairs, with suspicious labels, and with labels held out.
+SOMETIMES = {"found.violations[].kind", "found.violations[].points", "steps[].score", "steps[].unbounded"} | {
+    f"found.suspicious[].{name}" for name in SUSPICIOUS
+}
 NEARLY = 0.05  # machines round differently; a count or a share may be off by as much
 
 
@@ -156,8 +159,9 @@ def test_every_key_of_the_metrics_is_described(tmp_path, monkeypatch):
         assert documented - keys <= SOMETIMES, f"{name}: described, but not there"
         named |= keys
     assert "measured.calibration.bins[].accuracy" in named
-    columns = Path("run/labels.csv").read_text(encoding="utf-8").splitlines()[0].split(",")
-    assert columns == re.findall(r"^\| `([^`]+)`", section(RUNS, "## labels.csv"), re.MULTILINE)
+    for name in ("labels.csv", "suspicious.csv"):
+        columns = Path("run", name).read_text(encoding="utf-8").splitlines()[0].split(",")
+        assert columns == re.findall(r"^\| `([^`]+)`", section(RUNS, f"## {name}"), re.MULTILINE)
 
 
 def make_run_of_everything(monkeypatch) -> None:

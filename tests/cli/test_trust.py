@@ -47,7 +47,7 @@ class TestSuspicious:
         assert found["suspicious"] == listed.to_dict("records")
         said = " ".join(ended.out.split())
         assert "suspicious 2 of 30 labels checked, see suspicious.csv" in said
-        assert re.search(r"flower 6: daisy \(0\.0\d\d\), likelier rose \(0\.\d{3}\)", said)
+        assert re.search(r"flower 6: given daisy \(0\.0\d\d\), likelier rose \(0\.\d{3}\)", said)
         report = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
         section = report[report.index('id="suspicious"') : report.index('id="measured"')]
         assert all(name in section for name in names)
@@ -76,7 +76,7 @@ class TestAccuracy:
         metrics = metrics_of(tmp_path / "run")
         assert metrics["measured"] is None
         said = " ".join(ended.out.split())
-        assert "accuracy not measured: the network was trained on the labels given. --keep-labels N hides" in said
+        assert "accuracy not measured: the network was trained on the labels given; hold some back by" in said
         report = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
         assert f"Not measured: {metrics['unmeasured']}" in report
         assert 'data-metric="measured.accuracy"' not in report

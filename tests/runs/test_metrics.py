@@ -23,7 +23,7 @@ def given(labels, truth=None, *, must=NONE, cannot=NONE, allowed=None) -> Given:
     return Given(dataset, np.asarray(must), np.asarray(cannot))
 
 
-def model(classes, *, named=True, checked=None, suspicious=None, cluster_size="auto"):
+def model(classes, *, named=True, checked=None, suspicious=None, cluster_size="auto", best_iteration=0):
     return SimpleNamespace(
         classes_=np.array(classes),
         _named=named,
@@ -31,6 +31,7 @@ def model(classes, *, named=True, checked=None, suspicious=None, cluster_size="a
         suspicious_labels_=suspicious,
         cluster_size=cluster_size,
         eigenvalues_=np.ones(2),
+        history_={"best_iteration": best_iteration},
     )
 
 
@@ -84,7 +85,9 @@ def test_without_truth_labels_are_measured_on_that_nothing_has_seen():
     assert (said["n"], said["accuracy"]) == (2, 0.5)
     assert said["interval"] == pytest.approx([0.0945, 0.9055], abs=1e-4)
     assert said["on"] == "2 given labels, each held out of training and of the classifiers that tell it"
-    assert "random sample" in said["note"]
+    assert said["note"].startswith("It holds for all points as far as")
+    trained = model(["a", "b"], checked=checked, best_iteration=10)
+    assert "state of the network was chosen by these labels" in measure(trained, facts, codes, np.ones(4))["note"]
 
 
 def test_labels_that_training_has_seen_are_not_measured_on():

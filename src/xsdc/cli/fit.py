@@ -160,7 +160,7 @@ def suspicious_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
         return []
     rows = [("suspicious", f"{found['n_suspicious']:,} of {found['n_checked']:,} labels checked, see suspicious.csv")]
     for each in found["suspicious"][:MOST_SUSPICIOUS]:
-        given = f"{each['id']}: {each['label']} ({each['probability']:.3f})"
+        given = f"{each['id']}: given {each['label']} ({each['probability']:.3f})"
         rows.append(("", f"{given}, likelier {each['likelier']} ({each['likelier_probability']:.3f})"))
     return rows + ([("", "...")] if found["n_suspicious"] > MOST_SUSPICIOUS else [])
 

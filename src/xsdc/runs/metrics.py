@@ -24,6 +24,8 @@ DOUBTFUL = 0.5
 BINS = 10
 MOST_VIOLATIONS = 50
 MOST_SUSPICIOUS = 50
+SAMPLE = "It holds for all points as far as the labeled ones are a random sample of them."
+CHOSEN_BY = "The state of the network was chosen by these labels, which makes it slightly too good. "
 
 
 def describe_data(given: Given, shape: tuple[int, ...], names: list[str], notes: list[str]) -> dict[str, Any]:
@@ -169,7 +171,7 @@ def measure(model: XSDC, given: Given, codes: Ints, probability: Floats) -> dict
     found = names[probabilities.argmax(1)]
     return {
         "on": f"{len(true):,} given labels, each held out of training and of the classifiers that tell it",
-        "note": "It holds for all points as far as the labeled ones are a random sample of them.",
+        "note": (CHOSEN_BY if model.history_["best_iteration"] else "") + SAMPLE,
         "matched": False,
         **_compare(true, found, true == found, probabilities.max(1)),
     }
@@ -186,12 +188,10 @@ def tell_classes(given: Given) -> npt.NDArray[np.bool_]:
 def explain_unmeasured(model: XSDC, given: Given) -> str:
     """Say why there is no accuracy, and how to get one."""
     if given.y is None:
-        return "no true label is known. --truth-column names a column of labels that the fit does not see."
-    seen = "the network was trained on the labels given" if model.checked_ is not None else "the fit needs all labels"
-    return (
-        f"{seen}. --keep-labels N hides all but N of them to measure by, --truth-column names a column of labels that"
-        " the fit does not see."
-    )
+        return "no true label is known; --truth-column names a column of labels to measure by."
+    if model.checked_ is None:
+        return "the fit needs all labels given; give more, and hold some back by --keep-labels or --truth-column."
+    return "the network was trained on the labels given; hold some back by --keep-labels or --truth-column."
 
 
 def _compare(true: Texts, found: Texts, right: npt.NDArray[np.bool_], confidence: Floats) -> dict[str, Any]:
