@@ -43,6 +43,7 @@ from xsdc.fitting.ensemble import LeftOut
 from xsdc.fitting.labels import LabelClassifier, Outcome
 from xsdc.fitting.settings import ClusterSize
 from xsdc.fitting.sources import ArraySource, Source, as_source, first_look, prepare, read_blocks, stream_blocks
+from xsdc.fitting.spreads import warn_of_spreads
 from xsdc.fitting.stream import KEPT, Course, Kept, keep_some, read_chunk, trained_on, why_anew
 from xsdc.fitting.telling import describe_options
 from xsdc.labelers import Labeler
@@ -54,6 +55,7 @@ from xsdc.training import Callback, Checkpoints, Processes
 
 Auto = Literal["auto"]
 Array = npt.NDArray[Any]
+OUTLIERS = "more than three times as far from the median as nine tenths of the rows; moved next to the others"
 SAVED_ARRAYS = ("labels_", "classes_", "eigenvalues_", "feature_names_in_")
 SAVED_FACTS = ("history_", "n_clusters_", "n_iter_", "n_violated_links_", "n_features_in_", "_norm", "_named")
 
@@ -155,7 +157,8 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
     Notes
     -----
     Vectors are used as they come: where columns have different units, scale them first (``StandardScaler`` in a
-    pipeline), as for any method that measures distances.
+    pipeline), as for any method that measures distances. A warning names columns that differ a thousandfold in spread.
+    Rows far from nearly all others are moved next to them, see `xsdc.core.outliers`; `history_` names them.
 
     Examples
     --------
@@ -320,7 +323,16 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         dtype = settings.dtype
         if dtype == "auto":
             dtype = torch.float32 if is_image_array(X) else torch.float64
-        network = build_network(spec, first_look(X), generator=generator, dtype=dtype, channels=self.channels)
+        look = first_look(X)
+        if not is_image_array(X):
+            warn_of_spreads(look, getattr(self, "feature_names_in_", None), stacklevel=3)
+        network = build_network(
+            spec, look, generator=generator, dtype=dtype, channels=self.channels, limit_outliers=True
+        )
+        outliers = network.outliers(look, channels=self.channels)
+        if outliers:
+            which = f"rows {checks.named(outliers)}" if len(look) == len(X) else f"of {len(look)} rows looked at"
+            choices.note("outliers", len(outliers), f"{which}: {OUTLIERS}")
         return network.to(settings.device)
 
     def partial_fit(
@@ -405,6 +417,9 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             network, made_at = self._make_network(kept.X, knowledge, settings, choices, generator), kept.seen
         else:
             network, made_at = copy.deepcopy(self.network_), before.made_at
+            build_network(
+                network, kept.X, generator=generator, dtype=torch.float64, channels=self.channels, limit_outliers=True
+            )  # what is an outlier may have changed
             settings = trained_on(settings)
         fitted = fit_model(
             network,
