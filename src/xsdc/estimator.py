@@ -45,6 +45,7 @@ from xsdc.fitting.labels import Outcome, PointClassifier
 from xsdc.fitting.order import in_content_order
 from xsdc.fitting.settings import ClusterSize
 from xsdc.fitting.sources import ArraySource, Source, as_source, first_look, prepare, read_blocks, stream_blocks
+from xsdc.fitting.spreads import warn_of_spreads
 from xsdc.fitting.stream import KEPT, Course, Kept, keep_some, read_chunk, trained_on, why_anew
 from xsdc.fitting.telling import describe_options
 from xsdc.labelers import Labeler
@@ -56,6 +57,7 @@ from xsdc.training import Callback, Checkpoints, Processes
 
 Auto = Literal["auto"]
 Array = npt.NDArray[Any]
+OUTLIERS = "more than three times as far from the median as nine tenths of the rows; moved next to the others"
 SAVED_ARRAYS = ("labels_", "classes_", "eigenvalues_", "feature_names_in_")
 SAVED_FACTS = ("history_", "n_clusters_", "n_iter_", "n_violated_links_", "n_features_in_", "_norm", "_named")
 
@@ -167,7 +169,8 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
     Notes
     -----
     Vectors are used as they come: where columns have different units, scale them first (``StandardScaler`` in a
-    pipeline), as for any method that measures distances.
+    pipeline), as for any method that measures distances. A warning names columns that differ a thousandfold in spread.
+    Rows far from nearly all others are moved next to them, see `xsdc.core.outliers`; `history_` names them.
 
     Examples
     --------
@@ -367,7 +370,18 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         dtype = settings.dtype
         if dtype == "auto":
             dtype = torch.float32 if is_image_array(X) else torch.float64
-        network = build_network(spec, first_look(X), generator=generator, dtype=dtype, channels=self.channels)
+        look = first_look(X)
+        if not is_image_array(X):
+            warn_of_spreads(look, getattr(self, "feature_names_in_", None), stacklevel=3)
+        limit = settings.algorithm != "published"
+        network = build_network(
+            spec, look, generator=generator, dtype=dtype, channels=self.channels, limit_outliers=limit
+        )
+        outliers = network.outliers(look, channels=self.channels)
+        if outliers:
+            rows = sorted(self._order[outliers].tolist())
+            which = f"rows {checks.named(rows)}" if len(look) == len(X) else f"of {len(look)} rows looked at"
+            choices.note("outliers", len(outliers), f"{which}: {OUTLIERS}")
         return network.to(settings.device)
 
     def partial_fit(
@@ -434,6 +448,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
 
     def _learn_chunk(self, kept: Kept, before: Course | None, rng: np.random.RandomState) -> Course:
         settings, choices = self._settings(), Choices()
+        self._order = np.arange(len(kept))
         why = why_anew(kept, before)
         own = not isinstance(self.network, str | Mapping | NetworkConfig)
         anew = before is None or (why is not None and not own)
@@ -452,6 +467,9 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             network, made_at = self._make_network(kept.X, knowledge, settings, choices, generator), kept.seen
         else:
             network, made_at = copy.deepcopy(self.network_), before.made_at
+            build_network(
+                network, kept.X, generator=generator, dtype=torch.float64, channels=self.channels, limit_outliers=True
+            )  # what is an outlier may have changed
             settings = trained_on(settings)
         fitted = fit_model(
             network,
@@ -466,7 +484,6 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             generator=generator,
         )
         seed, steps = self._seed, getattr(self, "n_iter_", 0)
-        self._order = np.arange(len(kept))
         self._take(fitted, choices, rng)
         self._seed, self.n_iter_ = seed, steps + len(fitted.steps)
         del self._fitted  # its positions are those of the points kept, which the user does not know

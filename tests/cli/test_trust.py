@@ -21,9 +21,9 @@ def metrics_of(run):
 
 @pytest.fixture
 def wrong(tmp_path):
-    """Flowers of which every third has a label, and two a wrong one; return their rows and names."""
+    """Flowers of which two in three have a label, and two a wrong one; return their rows and names."""
     table = make_table()
-    table["kind"] = [kind if i % 3 == 0 else None for i, kind in enumerate(table["truth"])]
+    table["kind"] = [kind if i % 3 != 1 else None for i, kind in enumerate(table["truth"])]
     rows = [6, 63]
     table.loc[rows, "kind"] = ["daisy", "tulip"]
     table.to_csv(tmp_path / "flowers.csv", index=False)
@@ -43,10 +43,10 @@ class TestSuspicious:
         assert listed["probability"].is_monotonic_increasing
         assert (listed["probability"] < listed["likelier_probability"]).all()
         found = metrics_of(tmp_path / "run")["found"]
-        assert (found["n_checked"], found["n_suspicious"]) == (30, 2)
+        assert (found["n_checked"], found["n_suspicious"]) == (60, 2)
         assert found["suspicious"] == listed.to_dict("records")
         said = " ".join(ended.out.split())
-        assert "suspicious 2 of 30 labels checked, see suspicious.csv" in said
+        assert "suspicious 2 of 60 labels checked, see suspicious.csv" in said
         assert re.search(r"flower 6: given daisy \(0\.0\d\d\), likelier rose \(0\.\d{3}\)", said)
         report = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
         section = report[report.index('id="suspicious"') : report.index('id="measured"')]

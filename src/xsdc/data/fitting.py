@@ -25,6 +25,10 @@ MAX_CATEGORIES = 20
 MAX_NOTES = 10
 NAMED = 4  # columns of numbers
 UNLIKE = 10.0  # deviations that differ more are of columns with units of their own
+# Values more than twenty times as far from the median of their column as nine tenths of those that differ from it tell
+# nothing about its scale. On the half `settle` of the suite, five and ten also changed the scales of columns that are
+# only skewed, up to elevenfold, and took up to three points from spambase with five labels per class; twenty took none.
+USUAL_SHARE, UNUSUAL = 0.9, 20.0
 
 
 def fit_preparation(dataset: Dataset, *, scale: Scale = "auto") -> tuple[Preparation, npt.NDArray[Any]]:
@@ -87,7 +91,7 @@ def _fit_table(dataset: Dataset, *, scale: Scale) -> Preparation:
     imputer = SimpleImputer(strategy="median").fit(measured_columns(frame, roles)) if measured else None
     scaler = None
     if imputer is not None and scale != "none":
-        scaler = StandardScaler().fit(imputer.transform(measured_columns(frame, roles)))
+        scaler = StandardScaler().fit(usual(imputer.transform(measured_columns(frame, roles))))
     encoder = None
     if named:
         encoder = OneHotEncoder(
@@ -150,7 +154,7 @@ def _fit_vectors(X: npt.NDArray[Any], *, scale: Scale) -> Preparation:
     values = as_finite(X)
     notes = []
     imputer = SimpleImputer(strategy="median", keep_empty_features=True).fit(values)
-    filled = imputer.transform(values)
+    filled = usual(imputer.transform(values))
     deviations = filled.std(axis=0, dtype=np.float64)
     scaler, factor = None, 1.0
     if scale == "standard" or (scale == "auto" and _differ(filled, deviations)):
@@ -168,6 +172,18 @@ def _fit_vectors(X: npt.NDArray[Any], *, scale: Scale) -> Preparation:
         imputer=imputer,
         scaler=scaler,
     )
+
+
+def usual(X: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Clip each column of X (n, d) to its usual values: one absurd cell must not decide the scale of its column."""
+    clipped = X.copy()
+    for column in clipped.T:
+        distance = np.abs(column - np.median(column))
+        apart = distance[distance > 0]
+        if len(apart):
+            near = column[distance <= UNUSUAL * np.quantile(apart, USUAL_SHARE, method="lower")]
+            np.clip(column, near.min(), near.max(), out=column)
+    return clipped
 
 
 def _differ(X: npt.NDArray[Any], deviations: Numbers) -> bool:

@@ -23,7 +23,8 @@ from xsdc.experiments.facts import WithRandomFacts
 from xsdc.experiments.setting import Setting
 from xsdc.experiments.splits import Splits, make_splits
 from xsdc.labelers import DeepClustering, Eigen, Labeler, PseudoLabels, resolve_labeler
-from xsdc.networks import Network, build_network
+from xsdc.networks import Network, NetworkConfig, build_network, median_bandwidth
+from xsdc.networks.zoo import KN
 from xsdc.training import Batches, Callback, Checkpoints, Plan, Trainer
 from xsdc.training.augmentation import resolve_augmentation
 from xsdc.training.checkpoints import Stateful
@@ -185,7 +186,7 @@ def make_trainer(
     """Put the training of a setting together as the authors did."""
     generator = torch.Generator().manual_seed(seed)
     data = splits.train.X
-    network = build_network(splits.network, data, generator=generator, dtype=data.dtype, channels=_channels(data))
+    network = build_network(_network(splits), data, generator=generator, dtype=data.dtype, channels=_channels(data))
     evaluation = Evaluation(splits, setting.ridge)
     given = np.zeros(len(data), dtype=bool)
     given[splits.labeled] = True
@@ -226,6 +227,14 @@ def make_trainer(
         generator=generator,
     )
     return trainer, evaluation
+
+
+def _network(splits: Splits) -> str | NetworkConfig:
+    """Declare the network; the authors take the bandwidth of ``kn`` from the first 1,000 points."""
+    if splits.network != KN.name:
+        return splits.network
+    (layer,) = KN.layers
+    return replace(KN, layers=(replace(layer, bandwidth=median_bandwidth(splits.train.X)),))
 
 
 def make_labeler(setting: Setting, splits: Splits, given: np.ndarray[Any, np.dtype[np.bool_]]) -> Labeler:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from xsdc.core.outliers import fit_limits
 from xsdc.errors import InvalidInputError
 from xsdc.networks.configs import NetworkConfig
 from xsdc.networks.external import FixedNetwork, ModuleNetwork, Transformer
@@ -26,6 +27,7 @@ def build_network(
     generator: torch.Generator,
     dtype: torch.dtype = torch.float32,
     channels: str | None = None,
+    limit_outliers: bool = False,
 ) -> Network:
     """Make a network that fits the data and is ready for use: filters from the data, transformers fitted.
 
@@ -43,6 +45,8 @@ def build_network(
         float32 or float64; a module keeps the type of its parameters.
     channels : {None, "first", "last"}
         The channel axis of images, where it cannot be told from the shape.
+    limit_outliers : bool, default False
+        Whether the network moves rows that are far from nearly all rows of X, see `xsdc.core.outliers`.
 
     Returns
     -------
@@ -53,6 +57,15 @@ def build_network(
     if dtype not in (torch.float32, torch.float64):
         raise InvalidInputError(f"dtype must be torch.float32 or torch.float64; it is {dtype}.")
     data = prepare_input(X, images=is_image_array(X), channels=channels, dtype=dtype)
+    limits = fit_limits(data) if limit_outliers else None
+    network = _build(spec, data if limits is None else limits(data), generator=generator, dtype=dtype)
+    if limit_outliers:
+        network.limits = limits
+    return network
+
+
+def _build(spec: NetworkSpec, data: Tensor, *, generator: torch.Generator, dtype: torch.dtype) -> Network:
+    """Make a network from prepared data."""
     if isinstance(spec, Network):  # one of ours, as it is: it knows how its filters take a step
         if tuple(data.shape[1:]) != spec.input_shape:
             raise InvalidInputError(

@@ -85,15 +85,17 @@ class SphereRBF:
 Kernel = Linear | RBF | SphereRBF
 
 
-def median_bandwidth(X: object, *, n_points: int = 1000) -> float:
+def median_bandwidth(X: object, *, n_points: int = 1000, generator: torch.Generator | None = None) -> float:
     """Choose a bandwidth for the Gaussian kernel: the median distance between pairs of points.
 
     Parameters
     ----------
     X : array-like (n, d)
-        Points; the first ``n_points`` are used, as in the paper.
+        Points.
     n_points : int, default 1000
-        How many points take part.
+        How many points take part, where there are more.
+    generator : torch.Generator, optional
+        Draws them; by default the first ones are taken, as in the paper, which assumes that rows come in no order.
 
     Returns
     -------
@@ -101,15 +103,18 @@ def median_bandwidth(X: object, *, n_points: int = 1000) -> float:
         The median over all pairs of different points. When more than half of the pairs coincide the median
         is zero and no bandwidth; the median over the pairs that differ is returned then.
     """
-    points = as_features(X, name="X")[: as_count(n_points, name="n_points", minimum=2)].double()
+    points, most = as_features(X, name="X"), as_count(n_points, name="n_points", minimum=2)
+    if generator is not None and len(points) > most:
+        points = points[torch.randperm(len(points), generator=generator)]
+    points = points[:most].double()
     distances = torch.pdist(points)
     median = float(distances.median())
     if median == 0.0:
         apart = distances[distances > 0]
         if len(apart) == 0:
             raise InvalidInputError(
-                f"The bandwidth is the median distance between points; the first {len(points)} points are all"
-                " equal. Give a bandwidth, or data that varies."
+                f"The bandwidth is the median distance between points; the {len(points)} points compared are"
+                " all equal. Give a bandwidth, or data that varies."
             )
         median = float(apart.median())
     return median

@@ -124,8 +124,8 @@ class LayeredNetwork(Network):
         Parameters
         ----------
         X : Tensor (n, *input_shape)
-            Prepared data. Bandwidths come from its first 1,000 points; of images, up to 1,000 drawn at random
-            take part.
+            Prepared data. Bandwidths come from 1,000 points drawn at random; of images, up to 1,000 drawn at random
+            take part in all.
         generator : torch.Generator
             Source of randomness.
         """
@@ -155,7 +155,7 @@ def _start_layer(layer: Layer, config: LayerConfig, x: Tensor, generator: torch.
         _start_plain(layer, x, generator)
         return config
     if isinstance(layer.kernel, RBF) and config.bandwidth is None:
-        config = replace(config, bandwidth=median_bandwidth(x))
+        config = replace(config, bandwidth=median_bandwidth(x, generator=generator))
         layer.kernel = RBF(float(config.bandwidth or 0.0))
     if config.start == "identity":
         V = torch.eye(layer.width)

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from xsdc.core.outliers import Limits
 from xsdc.errors import DivergedError, InvalidInputError
 from xsdc.networks.images import as_images
 from xsdc.networks.rows import Rows
@@ -23,10 +24,13 @@ class Network(nn.Module, ABC):
         (d,) for vectors, (C, H, W) for images.
     n_features : int
         D.
+    limits : Limits or None
+        By which outliers among the inputs are moved; None to leave them where they are.
     """
 
     input_shape: tuple[int, ...]
     n_features: int
+    limits: Limits | None = None
 
     @property
     @abstractmethod
@@ -62,7 +66,16 @@ class Network(nn.Module, ABC):
         Returns
         -------
         Tensor (n, *input_shape)
+            Outliers are moved within the ``limits``.
         """
+        data = self._read(X, channels)
+        return data if self.limits is None else self.limits(data)
+
+    def outliers(self, X: object, *, channels: str | None = None) -> list[int]:
+        """Positions of the rows of X that `prepare` moves."""
+        return [] if self.limits is None else self.limits.far(self._read(X, channels)).nonzero().flatten().tolist()
+
+    def _read(self, X: object, channels: str | None) -> Tensor:
         data = prepare_input(X, images=self.takes_images, channels=channels, dtype=self.dtype)
         if tuple(data.shape[1:]) != self.input_shape:
             raise InvalidInputError(

@@ -12,6 +12,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from xsdc.core.outliers import Limits
 from xsdc.errors import InvalidInputError
 from xsdc.networks.configs import NetworkConfig
 from xsdc.networks.external import FixedNetwork, ModuleNetwork, Transformer, is_fitted
@@ -20,6 +21,7 @@ from xsdc.networks.network import Network
 
 HEADER = "xsdc_network"
 VERSION = 1
+LIMITS, LIMITING = "limits.", ("center", "low", "high")  # what of the limits are tensors
 DTYPES = {
     "float16": torch.float16,
     "bfloat16": torch.bfloat16,
@@ -45,7 +47,11 @@ def save_network(network: Network, path: str | os.PathLike[str]) -> None:
         "dtype": str(network.dtype).removeprefix("torch."),
         **network.description(),
     }
-    tensors = {name: value.detach().cpu().contiguous().clone() for name, value in _state(network).items()}
+    state = _state(network)
+    if network.limits is not None:
+        description["limits"] = {"radius": network.limits.radius, "margin": network.limits.margin}
+        state |= {LIMITS + name: getattr(network.limits, name) for name in LIMITING}
+    tensors = {name: value.detach().cpu().contiguous().clone() for name, value in state.items()}
     target = Path(path)
     partial = target.with_name(target.name + ".partial")
     save_file(tensors, partial, metadata={HEADER: json.dumps(description)})
@@ -68,8 +74,11 @@ def load_network(path: str | os.PathLike[str], *, module: object | None = None) 
     Network
     """
     description, tensors = _read(Path(path))
+    limiting = {name: tensors.pop(LIMITS + name) for name in LIMITING if LIMITS + name in tensors}
     try:
         network = _remake(description, module, path=Path(path))
+        if "limits" in description:
+            network.limits = Limits(**limiting, **description["limits"])
     except (KeyError, TypeError, AttributeError) as error:
         raise InvalidInputError(f"{path} holds no complete description of a network ({error!r}).") from error
     state = _state(network)
