@@ -5,10 +5,12 @@ from __future__ import annotations
 import inspect
 import re
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 from sklearn.datasets import load_digits
+from sklearn.semi_supervised import LabelSpreading
 
 from benchmarks.suite.sets import SETS
 from benchmarks.suite.table import LEVEL_NAMES
@@ -22,11 +24,14 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 def test_python_of_the_readme_does_what_it_says(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {}
+    names: dict[str, Any] = {}
     for code in re.findall(r"```python\n(.*?)```", README, re.DOTALL):
         exec(code, names)  # noqa: S102
         if "labels" in code and "facts" not in code:
-            assert (names["labels"] == load_digits().target).mean() > 0.9
+            X, y = names["X"] / 16, names["y"]
+            spread = LabelSpreading(kernel="knn").fit(X, y).transduction_
+            accuracies = [(labels == load_digits().target).mean() for labels in (names["labels"], spread)]
+            assert accuracies[0] > max(accuracies[1], 0.87)
             assert names["probabilities"].shape == (5, 10)
     assert (tmp_path / "digits.xsdc").exists()
     assert names["model"].labels_[0] == names["model"].labels_[10] != names["model"].labels_[1]

@@ -160,9 +160,9 @@ class TestGroups:
 class TestSolver:
     def solver(self, X, classes, k, **options):
         n = len(X)
-        sizes = [(np.full(k, np.floor(n / k / t)), np.full(k, np.ceil(n / k * t))) for t in (1.1, 1.6)]
+        sizes = [(np.full(k, np.floor(n / k / t)), np.full(k, np.ceil(n / k * t))) for t in (1.1, 1.6, 3)]
         inputs = Inputs(View(torch.from_numpy(X), metrics=("euclidean", "cosine")), None, ridge="auto")
-        return LabelSolver(inputs, classes, k, sizes=sizes, rng=np.random.RandomState(0), **options)
+        return LabelSolver(inputs, classes, k, sizes=sizes[:2], wide=sizes[2], rng=np.random.RandomState(0), **options)
 
     def test_one_label_of_each_class_names_clear_groups(self):
         X, y = gaussians(spread=8.0)
@@ -192,7 +192,7 @@ class TestSolver:
         X, y = load_digits(return_X_y=True)
         model = fit(X, some(y, 1))
         chosen = next(choice for choice in model.history_["choices"] if choice["option"] == "classifier")
-        assert "solution from labels of inputs 0.50" in chosen["value"]
+        assert "solution from labels of inputs 0.20" in chosen["value"]
         assert (model.labels_ == y).mean() > 0.87
 
     def test_allowed_classes_tell_neighbors_too(self):

@@ -16,12 +16,13 @@ from scipy.special import log_softmax
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+DEVIATION = 0.5  # of the prior of each weight; settled on the half `settle` of the suite
 
 
 def fit_weights(opinions: Sequence[Floats], classes: Ints, *, prior: Floats) -> Floats:
     """Find the weights that make left-out labels most likely, held near those before.
 
-    Weights are not negative, and have independent normal priors of deviation one: what a few labels say moves them a
+    Weights are not negative, and have independent normal priors: what a few labels say moves them a
     little, many labels decide.
 
     Parameters
@@ -46,8 +47,8 @@ def fit_weights(opinions: Sequence[Floats], classes: Ints, *, prior: Floats) -> 
     def loss(w: Floats) -> tuple[float, Floats]:
         log_p = log_softmax(np.tensordot(w, stacked, axes=1), axis=1)
         expected = np.einsum("mlk,lk->ml", stacked, np.exp(log_p))
-        away = w - prior
-        return float(away @ away / 2 - log_p[rows, classes].sum()), away - (own - expected).sum(axis=1)
+        away = (w - prior) / DEVIATION
+        return float(away @ away / 2 - log_p[rows, classes].sum()), away / DEVIATION - (own - expected).sum(axis=1)
 
     found = minimize(loss, prior, jac=True, bounds=[(0, None)] * len(prior), method="L-BFGS-B")
     return np.asarray(found.x, dtype=np.float64)

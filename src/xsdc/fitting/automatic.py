@@ -24,6 +24,7 @@ TRAINING_RANGE = (0.5, 2.0)  # multiples of the equal share 1/k
 # sizes alone tell that a class which is near another one is a class. Wider bounds for all data are behind by a point or
 # two, but where groups are clear and uneven the narrow ones cut them apart.
 FIRST_RANGE, GROUPS_RANGE, WIDER_RANGE = (1 / 1.1, 1.1), (1 / 1.6, 1.6), (1 / 5, 5.0)
+LABELED_RANGE = (1 / 3, 3.0)  # where all classes have labels, which then tell more than sizes
 TRAINING_DIMENSION = 5.0  # per class
 ENOUGH_TO_HOLD_OUT = 500
 FEWEST_TO_TRAIN = 10
@@ -161,8 +162,9 @@ def choose_bounds(knowledge: Knowledge, *, algorithm: str = "ensemble") -> Bound
     """Bounds on the sizes of groups, where the user has given none."""
     if algorithm == "published":
         return Bounds(_around(knowledge, 1.0, 1.0), given=False)
-    first, sizes, wider = (_around(knowledge, *limits) for limits in (FIRST_RANGE, GROUPS_RANGE, WIDER_RANGE))
-    return Bounds(sizes, given=False, first=first, wider=wider)
+    ranges = (FIRST_RANGE, GROUPS_RANGE, WIDER_RANGE, LABELED_RANGE)
+    first, sizes, wider, labeled = (_around(knowledge, *limits) for limits in ranges)
+    return Bounds(sizes, given=False, first=first, wider=wider, labeled=labeled)
 
 
 def _around(knowledge: Knowledge, low: float, high: float) -> ClassSizes:

@@ -30,12 +30,15 @@ class Bounds:
         Narrower ones, within which groups are found first.
     wider : ClassSizes, optional
         For groups whose sizes clearly differ more.
+    labeled : ClassSizes, optional
+        For classes that all have labels.
     """
 
     sizes: ClassSizes
     given: bool
     first: ClassSizes | None = None
     wider: ClassSizes | None = None
+    labeled: ClassSizes | None = None
 
     def for_classes(self, k: int) -> ClassSizes:
         """One bound per class, where one was said for all."""
@@ -54,6 +57,10 @@ class Bounds:
         narrow = [self.sizes] if self.first is None else [self.first, self.sizes]
         ways = [narrow] if self.wider is None else [narrow, [self.wider]]
         return [[self._counts(sizes, constraints, points, k) for sizes in way] for way in ways]
+
+    def of_labeled(self, constraints: Constraints, points: Ints, k: int) -> Counts:
+        """Bounds of classes that all have labels, as `counts`."""
+        return self._counts(self.sizes if self.labeled is None else self.labeled, constraints, points, k)
 
     def _counts(self, sizes: ClassSizes, constraints: Constraints, points: Ints, k: int) -> Counts:
         least = 0 if self.given else min(1, len(points) // k)

@@ -132,7 +132,9 @@ class LabelSolver:
     k : int
         Number of classes.
     sizes : sequence of pairs of arrays, each of shape (k,)
-        Least and largest number of points of each class, from narrow to wide.
+        Least and largest number of points of each group, from narrow to wide, where groups are found without labels.
+    wide : pair of arrays, each of shape (k,)
+        Least and largest number of points of each class, where labels are known.
     allowed : mapping from position to classes, optional
         Of points that may only be of some classes.
     rng : RandomState
@@ -148,6 +150,7 @@ class LabelSolver:
         k: int,
         *,
         sizes: Sequence[Sizes],
+        wide: Sizes,
         allowed: Mapping[int, Sequence[int]] | None = None,
         rng: np.random.RandomState,
     ) -> None:
@@ -157,12 +160,13 @@ class LabelSolver:
             some = inputs[self._points]
             self._near = some.inputs.index().weights(inputs.inputs.Z)
         m = len(self._points)
-        self._k, self._sizes = k, sizes_among(sizes, m / n)
+        self._k = k
+        (self._wide,) = sizes_among([wide], m / n)
         place = dict(zip(self._points.tolist(), range(m), strict=True))
         self._allowed = {place[point]: some for point, some in (allowed or {}).items() if point in place}
         nothing = close(m, n_classes=k)
         self._S, _ = some.smoothers(nothing, k, leak=walk_leak(m, k))
-        self._groups = find_groups(self._S, nothing, k, sizes=[self._sizes], rng=rng)[0].codes
+        self._groups = find_groups(self._S, nothing, k, sizes=[sizes_among(sizes, m / n)], rng=rng)[0].codes
 
     def scores(self, labeled: Ints, codes: Ints) -> Floats:
         """Solve from labels, and from groups found without them, shape (2, n, k).
@@ -178,15 +182,13 @@ class LabelSolver:
         constraints = close(m, labels=classes, allowed=self._allowed, n_classes=k)
         labels = np.eye(k)[classes] * (classes >= 0)[:, None]
         named = labels.any(axis=0).all()
-        sizes: Sequence[Sizes | None] = self._sizes if named else [None]  # a class without labels may be anywhere
+        sizes = self._wide if named else None  # a class without labels may be anywhere
         spread = self._S(labels / np.maximum(labels.sum(axis=0), 1))
         starts = (
-            assign(spread, constraints, sizes=sizes[0]),
-            match_classes(self._groups, constraints, k, sizes=sizes[0]),
+            assign(spread, constraints, sizes=sizes),
+            match_classes(self._groups, constraints, k, sizes=sizes),
         )
-        solutions: list[Ints] = list(starts)
-        for bounds in sizes:
-            solutions = [found.codes for found in solve(self._S, solutions, constraints, k, sizes=bounds)]
+        solutions = [found.codes for found in solve(self._S, starts, constraints, k, sizes=sizes)]
         scores = self._S(np.concatenate([np.eye(k)[codes] for codes in solutions], axis=1))
         scores = scores if self._near is None else self._near @ scores
         return np.stack(np.split(scores, len(solutions), axis=1))

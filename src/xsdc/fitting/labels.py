@@ -43,7 +43,7 @@ class LabelClassifier:
     Attributes
     ----------
     representations : tuple of Representation
-        Of inputs and of learned features.
+        Of inputs, and of features where these were learned.
     ensemble : Ensemble
         From these to classes.
     """
@@ -56,7 +56,7 @@ class LabelClassifier:
         found = []
         for start in range(0, max(len(data), 1), BLOCK):
             sources = (data[start : start + BLOCK], Phi[start : start + BLOCK])
-            views = [represent(X) for represent, X in zip(self.representations, sources, strict=True)]
+            views = [represent(X) for represent, X in zip(self.representations, sources, strict=False)]
             found.append(self.ensemble.log_probabilities(views))
         return np.concatenate(found)
 
@@ -149,10 +149,10 @@ def label_points(
     chosen = None if len(points) == knowledge.n else torch.from_numpy(points)
     images = data[:1].ndim > 2
     data = transformed(data)
-    representations = (fit_representation(data, images=images), fit_representation(Phi))
+    representations = (fit_representation(data, images=images), *((fit_representation(Phi),) if learned else ()))
     views = tuple(
         View(represent(source, chosen), metrics=metrics)
-        for represent, source, metrics in zip(representations, (data, Phi), METRICS, strict=True)
+        for represent, source, metrics in zip(representations, (data, Phi), METRICS, strict=False)
     )
     classes, eigenvalues = constraints.classes[points], np.empty(0)
     labeled = names_every_class(knowledge)
@@ -170,8 +170,8 @@ def label_points(
         classes = _limited(classes, rng)
         place = dict(zip(points.tolist(), range(len(points)), strict=True))
         allowed = {place[point]: some for point, some in knowledge.facts["allowed"].items() if point in place}
-        way = bounds.ways(constraints, points, k)[0]
-        solver = LabelSolver(inputs, classes, k, sizes=way, allowed=allowed, rng=rng)
+        narrow, wide = bounds.ways(constraints, points, k)[0], bounds.of_labeled(constraints, points, k)
+        solver = LabelSolver(inputs, classes, k, sizes=narrow, wide=wide, allowed=allowed, rng=rng)
         ensemble, left_out = fit_ensemble(views, classes, k, solver=solver, rng=rng)
         weights = ", ".join(f"{name} {weight:.2f}" for name, weight in ensemble.named_weights())
         choices.note("classifier", weights, f"weights that make {len(left_out.points)} left-out labels most likely")

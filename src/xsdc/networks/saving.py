@@ -74,7 +74,7 @@ def load_network(path: str | os.PathLike[str], *, module: object | None = None) 
     Network
     """
     description, tensors = _read(Path(path))
-    limiting = {name: tensors.pop(LIMITS + name) for name in LIMITING if LIMITS + name in tensors}
+    limiting: dict[str, Any] = {name: tensors.pop(LIMITS + name) for name in LIMITING if LIMITS + name in tensors}
     try:
         network = _remake(description, module, path=Path(path))
         if "limits" in description:
