@@ -77,6 +77,10 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
     algorithm : {"ensemble", "published"}
         "ensemble" classifies by an ensemble of classifiers of the labels, or of the groups found where some class has
         none; "published" trains, labels and classifies as the paper does, see `as_published`.
+    effort : {"fast", "normal", "best"}
+        Whether the network is trained, where ``max_iter`` and ``supervised_iter`` are "auto": "fast" never; "normal"
+        where it gained accuracy in the mean of many data sets, which is for images and not for vectors; "best" always.
+        A network of your own is trained unless it is "fast".
     cluster_size : "auto", "equal", (min, max), one pair per class, or mapping from class to pair
         Bounds on the share of points in a class, n_min / n and n_max / n. "equal" is the paper's default, 1/k each.
         "auto" trains between half and twice that and chooses at the end, by a criterion that needs no labels, among
@@ -89,7 +93,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         How M is filled in at each step: "balancing", the paper's Algorithm 1, "pseudo-labels", "deep-clustering",
         "eigen", "eigen-kmeans", "hard", "graph", or one of your own, see `xsdc.labelers`.
     max_iter, supervised_iter : int or "auto"
-        Steps on all points, after steps on labeled points alone.
+        Steps on all points, after steps on labeled points alone; "auto" by ``effort`` and the kind of the data.
     batch_size, labeled_batch_size : int
         Unlabeled points in a step, copies counted, and labeled ones.
     piece_size : int, optional
@@ -198,6 +202,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         n_clusters: int | None = None,
         *,
         algorithm: str = "ensemble",
+        effort: str = "normal",
         cluster_size: ClusterSize = "auto",
         network: NetworkSpec = "auto",
         labeler: str | Labeler = "balancing",
@@ -226,6 +231,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
     ) -> None:
         self.n_clusters = n_clusters
         self.algorithm = algorithm
+        self.effort = effort
         self.cluster_size = cluster_size
         self.network = network
         self.labeler = labeler

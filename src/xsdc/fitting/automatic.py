@@ -13,7 +13,7 @@ from xsdc.fitting.bounds import Bounds
 from xsdc.fitting.choices import Choices
 from xsdc.fitting.knowledge import Knowledge
 from xsdc.fitting.settings import Settings
-from xsdc.networks import Network, group_parameters
+from xsdc.networks import LayeredNetwork, Network, group_parameters
 from xsdc.networks.build import NetworkSpec
 from xsdc.training import Plan
 
@@ -72,9 +72,11 @@ def choose_plan(settings: Settings, network: Network, knowledge: Knowledge, choi
     kind = "filters on the sphere" if on_sphere else "free parameters"
     supervised = _supervised_steps(settings, network, knowledge, labeled=labeled, on_sphere=on_sphere, choices=choices)
     joint = settings.max_iter
-    pointless = _why_pointless(network, knowledge)
-    if pointless and joint in ("auto", 0) and settings.supervised_iter in ("auto", 0):
-        choices.note("max_iter", 0, pointless)
+    untrained = _why_pointless(network, knowledge)
+    if joint == "auto" and settings.supervised_iter == "auto":
+        untrained = untrained or _why_spared(settings, network)
+    if untrained and joint in ("auto", 0) and settings.supervised_iter in ("auto", 0):
+        choices.note("max_iter", 0, untrained)
         joint = supervised = 0
     elif joint == "auto" and settings.algorithm == "published":
         joint = PUBLISHED_STEPS - supervised if supervised < PUBLISHED_STEPS else 0
@@ -112,6 +114,17 @@ def _why_pointless(network: Network, knowledge: Knowledge) -> str | None:
         return "one class: nothing to learn"
     fewest = max(FEWEST_TO_TRAIN, 3 * (knowledge.n_clusters or 1))
     return f"fewer than {fewest} points, too few to train with" if knowledge.n < fewest else None
+
+
+def _why_spared(settings: Settings, network: Network) -> str | None:
+    """Say why a network is not trained that could be, unless it is."""
+    if settings.algorithm == "published":
+        return None
+    if settings.effort == "fast":
+        return "effort='fast': no training"
+    if settings.effort == "normal" and isinstance(network, LayeredNetwork) and len(network.input_shape) == 1:
+        return "vectors: training gains nothing in the mean of many data sets (docs/suite.md); effort='best' trains"
+    return None
 
 
 def _supervised_steps(

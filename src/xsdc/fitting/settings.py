@@ -22,6 +22,7 @@ from xsdc.training.batches import Augment
 Auto = Literal["auto"]
 ClusterSize = str | tuple[float, float] | Sequence[tuple[float, float]] | Mapping[Any, tuple[float, float]]
 ALGORITHMS = ("ensemble", "published")
+EFFORTS = ("fast", "normal", "best")
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 
@@ -30,6 +31,7 @@ class Settings:
     """Options of a fit; :class:`xsdc.XSDC` describes each."""
 
     algorithm: str
+    effort: str
     cluster_size: ClusterSize
     labeler: Labeler
     max_iter: int | Auto
@@ -57,6 +59,7 @@ class Settings:
 def read_settings(
     *,
     algorithm: str,
+    effort: str,
     cluster_size: ClusterSize,
     labeler: str | Labeler,
     max_iter: int | Auto,
@@ -83,6 +86,8 @@ def read_settings(
     """Check options as a user gives them."""
     if algorithm not in ALGORITHMS:
         raise InvalidInputError(f"algorithm must be {' or '.join(ALGORITHMS)}; it is {algorithm!r}.")
+    if effort not in EFFORTS:
+        raise InvalidInputError(f"effort must be {', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}; it is {effort!r}.")
     augment = resolve_augmentation(augmentation)
     copies = validation.as_count(copies, name="copies")
     if copies > 1 and augment is None:
@@ -99,6 +104,7 @@ def read_settings(
         raise InvalidInputError(f'progress must be true, false or "auto"; it is {progress!r}.')
     return Settings(
         algorithm=algorithm,
+        effort=effort,
         cluster_size=cluster_size,
         labeler=found,
         max_iter=_count_or_auto(max_iter, "max_iter"),

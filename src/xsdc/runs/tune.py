@@ -35,6 +35,8 @@ def tune_run(
 ) -> dict[str, Any]:
     """Search for better options; write them as a configuration, and all trials beside.
 
+    Most options that are searched are of training: the normal effort becomes the best, which always trains.
+
     Parameters
     ----------
     configuration : Configuration
@@ -48,6 +50,8 @@ def tune_run(
     announce, advance : callable
         Told what is being done, and how far it has come.
     """
+    if configuration.options["effort"] == "normal":
+        configuration = replace(configuration, options=configuration.options | {"effort": "best"})
     announce("Reading")
     given = read_given(configuration.data, seed=configuration.seed)
     with warnings.catch_warnings():

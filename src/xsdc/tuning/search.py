@@ -84,7 +84,8 @@ def tune(
     X, y, must_link, cannot_link, allowed_labels
         As in `XSDC.fit`.
     estimator : XSDC, optional
-        Its options hold wherever they are not searched; by default ``XSDC()``.
+        Its options hold wherever they are not searched; by default ``XSDC(effort="best")``, for most options that are
+        searched are of training.
     space : mapping, sequence of str, or None
         What to search: from option to ``(low, high)``, ``(low, high, "log")``, a list of values, or None for its
         default range; or names of options with a default range; by default what the paper searches.
@@ -127,7 +128,7 @@ def tune(
     elif timeout is None and sampler != "sequential":
         n_trials = N_TRIALS
     timeout = None if timeout is None else as_positive(timeout, name="timeout")
-    model = XSDC() if estimator is None else estimator
+    model = XSDC(effort="best") if estimator is None else estimator
     problem = read_problem(
         X, y, must_link=must_link, cannot_link=cannot_link, allowed_labels=allowed_labels, n_clusters=model.n_clusters
     )

@@ -19,7 +19,7 @@ STEPS = 9  # values of a range that is not on a log scale, where a grid is asked
 SIZES = ("batch_size", "labeled_batch_size", "memory_size")
 WHOLE = ("max_iter", "supervised_iter", *SIZES, "copies", "patience", "evaluate_every")
 NUMBERS = ("learning_rate", "supervised_learning_rate", "ridge", "filter_penalty", "entropy")
-CHOSEN = ("algorithm", "cluster_size", "network", "labeler", "augmentation")
+CHOSEN = ("algorithm", "effort", "cluster_size", "network", "labeler", "augmentation")
 TUNABLE = (*NUMBERS, *WHOLE, *CHOSEN)
 NOT_TUNABLE = {
     "n_clusters": "groupings into different numbers of clusters have no common score; see XSDC.relabel",
