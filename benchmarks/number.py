@@ -2,7 +2,8 @@
 
 python -m benchmarks.number [--seeds 3] [--docs PATH]
 
-Each row is fitted as it comes, ``XSDC().fit(X)``. Groups drawn at random may overlap; the seeds are not chosen.
+Each row is fitted as it comes, ``XSDC().fit(X)``. Groups drawn at random may overlap. The rule was settled on seeds 0 to 2;
+the table is of the seeds after `FIRST_SEED`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from xsdc import XSDC
 DOCS = Path(__file__).parents[1] / "docs" / "results.md"
 BLOBS = ((60, 3, 0.5), (150, 3, 0.5), (300, 4, 0.5), (150, 5, 0.5), (500, 6, 0.7), (300, 8, 0.4))
 REAL = (("iris", load_iris), ("wine", load_wine), ("breast cancer", load_breast_cancer), ("digits", load_digits))
+FIRST_SEED = 10
 Floats = npt.NDArray[np.float64]
 
 
@@ -48,16 +50,17 @@ def main() -> None:
     parser.add_argument("--docs", type=Path, default=DOCS, help="page whose table is written")
     options = parser.parse_args()
     found: dict[tuple[str, int], list[str]] = {}
-    for seed in range(options.seeds):
+    for seed in range(FIRST_SEED, FIRST_SEED + options.seeds):
         for name, k, X in problems(seed):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 model = XSDC(random_state=seed, progress=False).fit(X)
-            why = next(choice["why"] for choice in model.history_["choices"] if choice["option"] == "n_clusters")
-            found.setdefault((name, k), []).append(f"{model.n_clusters_}{' (a guess)' if 'guess' in why else ''}")
+            probability = model.n_clusters_ranking_[0][1]
+            found.setdefault((name, k), []).append(f"{model.n_clusters_} ({100 * probability:.0f} %)")
             print(name, k, found[name, k][-1], flush=True)
     table = markdown_table(
-        ["data", "groups", "suggested, by seed"], [[name, str(k), ", ".join(row)] for (name, k), row in found.items()]
+        ["data", "groups", "suggested (probability), by seed"],
+        [[name, str(k), ", ".join(row)] for (name, k), row in found.items()],
     )
     print(table)
     write_between_markers(options.docs, table, name="number")

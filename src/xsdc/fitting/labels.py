@@ -181,7 +181,10 @@ def label_points(
         ensemble, checked = fit_to_groups(views, classes, some, k, rng=rng), None
     classifier = LabelClassifier(representations, ensemble)
     given_sizes = bounds.counts(constraints, np.arange(knowledge.n), k) if bounds.given else None
-    codes = assign(classifier.log_probabilities(data, Phi), constraints, sizes=given_sizes)
+    scores = classifier.log_probabilities(data, Phi)
+    codes = assign(scores, constraints, sizes=given_sizes)
+    if not labeled and given_sizes is None and len(np.unique(codes)) < k:  # a small group that classifiers pass over
+        codes = assign(scores, constraints, sizes=(np.ones(k), np.full(k, float(knowledge.n))))
     violated = violated_links(codes, constraints)
     warn_of_unmet(violated, 0 if given_sizes is None else outside_sizes(codes, given_sizes), n=knowledge.n, k=k)
     return Outcome(knowledge, codes, classifier, checked, eigenvalues, violated)

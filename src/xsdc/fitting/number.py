@@ -2,78 +2,134 @@
 
 from __future__ import annotations
 
-from statistics import median_low
-from typing import Literal
-
 import numpy as np
+import numpy.typing as npt
 import torch
 
-from xsdc.core.balancing import balance
-from xsdc.core.constraints import Constraints
-from xsdc.core.number import largest_number, suggest_number
-from xsdc.core.objective import Spectrum, decompose
-from xsdc.core.rounding import spectral_embedding
-from xsdc.core.sizes import ClassSizes
+from xsdc.core.number import LARGEST_SAMPLE, SAMPLES, evidence_of_pairs, number_apart, number_range, vote_on_number
+from xsdc.fitting.automatic import choose_bounds
 from xsdc.fitting.bounds import Bounds
 from xsdc.fitting.choices import Choices
-from xsdc.fitting.knowledge import Knowledge
+from xsdc.fitting.groups import Inputs, group_points
+from xsdc.fitting.knowledge import Knowledge, read_knowledge
 from xsdc.fitting.points import choose_points
+from xsdc.fitting.representation import fit_representation
+from xsdc.fitting.views import View
 from xsdc.networks.rows import Rows
 
-MOST_BALANCED = 3000  # points whose M is balanced
+Ints = npt.NDArray[np.int64]
+Ranking = list[tuple[int, float]]
 MOST_SUGGESTED = 50
-DIMENSIONS = (1, 2, 3, 5, 9, 15, 30)  # effective dimensions at which M is balanced
-CLEARLY = 0.1  # fall of eigenvalues that separate groups show, and others do not
+MOST_SAMPLED = 5000  # points from which samples are drawn
+LEAST_SHOWN, LEAST_ASKED = 0.01, 0.2  # of votes; pairs are asked about numbers near those with more
+CLEAR = 0.8  # probability below which the number is called a guess: below it is as often wrong as right
 
 
-def with_number(
-    Phi: torch.Tensor | Rows,
+def settle_number(
+    data: torch.Tensor | Rows,
     knowledge: Knowledge,
     *,
-    ridge: float | Literal["auto"],
-    entropy: float | Literal["median"],
     bounds: Bounds,
     choices: Choices,
     rng: np.random.RandomState,
-) -> Knowledge:
-    """Settle the number of classes, where it is open: where eigenvalues of a balanced M fall most.
+) -> tuple[Knowledge, Ranking]:
+    """Settle the number of classes, where it is open, by samples of the points and by the pairs that are known.
 
-    Separate groups show at the ridge that lets as many directions through as they need; at finer ones M falls apart
-    into small pieces, and eigenvalues fall late and a little. Where they fall clearly at no ridge, groups are not
-    separate, and ridges disagree; the number in their middle is as good as any.
+    Parameters
+    ----------
+    data : Tensor of shape (n, ...), or Rows
+        Prepared inputs, or features.
+    knowledge : Knowledge
+        What is known of them.
+    bounds : Bounds
+        Bounds on sizes; those of the user limit the number.
+    choices : Choices
+        Where the choice is written down.
+    rng : RandomState
+        Source of randomness.
+
+    Returns
+    -------
+    knowledge : Knowledge
+        With the number settled.
+    ranking : list of pairs
+        Numbers and their probabilities, the most probable first; one number where it was told.
     """
     if knowledge.n_clusters is not None:
-        return knowledge
-    points = choose_points(knowledge, rng, most=MOST_BALANCED)
-    spectrum = decompose(Phi[torch.from_numpy(points)])
-    constraints = knowledge.constraints.restricted(points)
-    most = 0.9 * max(min(spectrum.n / 4, len(spectrum.s)), 1)
-    ridges = [ridge] if ridge != "auto" else [spectrum.ridge_for_dimension(min(d, most)) for d in DIMENSIONS]
-    falls = [_falls(spectrum, constraints, lam, bounds.sizes, entropy=entropy, rng=rng) for lam in ridges]
-    number, fall = max(falls, key=lambda found: found[1])
-    why = f"eigenvalues of the balanced M fall most after it, by {fall:.2f}"
-    if fall < CLEARLY:
-        number = median_low(number for number, _ in falls)
-        why = f"a guess: eigenvalues of the balanced M fall clearly nowhere, at most by {fall:.2f}"
-    choices.note("n_clusters", number, why + (", within cluster_size" if bounds.given else ""))
-    return knowledge.with_clusters(number)
+        return knowledge, [(knowledge.n_clusters, 1.0)]
+    fewest, most = number_range(bounds.sizes if bounds.given else None, min(MOST_SUGGESTED, knowledge.n))
+    fewest = max(fewest, number_apart(knowledge.constraints.apart))
+    most = max(fewest, most)
+    Z = _represented(data, knowledge, rng, most=MOST_SAMPLED)[1]
+    votes = vote_on_number(Z, fewest=fewest, most=most, rng=rng)
+    votes = _asked_of_pairs(data, knowledge, votes, allowed=(fewest, most), bounds=bounds, rng=rng)
+    ranking = sorted(votes.items(), key=lambda vote: (-vote[1], vote[0]))
+    ranking = [(number, share) for number, share in ranking if share >= LEAST_SHOWN]
+    number = ranking[0][0]
+    choices.note("n_clusters", number, describe_ranking(ranking) + (", within cluster_size" if bounds.given else ""))
+    return knowledge.with_clusters(number), ranking
 
 
-def _falls(
-    spectrum: Spectrum,
-    constraints: Constraints,
-    lam: float,
-    bound: ClassSizes,
+def is_guess(ranking: Ranking) -> bool:
+    """Whether no number is clear."""
+    return ranking[0][1] < CLEAR
+
+
+def describe_ranking(ranking: Ranking, *, shown: int = 4) -> str:
+    """Say how sure the number is, and which others are plausible."""
+    (_, probability), *others = ranking[:shown]
+    said = f"{'a guess, ' if is_guess(ranking) else ''}{100 * probability:.0f} % sure"
+    rest = ", ".join(f"{number} ({100 * share:.0f} %)" for number, share in others)
+    return said + (f"; else {rest}" if rest else "")
+
+
+def _asked_of_pairs(
+    data: torch.Tensor | Rows,
+    knowledge: Knowledge,
+    votes: dict[int, float],
     *,
-    entropy: float | Literal["median"],
+    allowed: tuple[int, int],
+    bounds: Bounds,
     rng: np.random.RandomState,
-) -> tuple[int, float]:
-    """Find after how many eigenvalues of M they fall most, and by how much."""
-    known = constraints.entries()
-    A = spectrum.cost(lam).dense(torch.float32)
-    M = balance(A, size=bound.among(constraints, known), known=known, nu=entropy).M
-    count = largest_number(bound, min(MOST_SUGGESTED, spectrum.n - 1))
-    eigenvalues, _ = spectral_embedding(M, count, random_state=rng)
-    number = suggest_number(eigenvalues, bound)
-    beyond = float(eigenvalues[number]) if number < len(eigenvalues) else 0.0
-    return number, float(eigenvalues[number - 1]) - beyond
+) -> dict[int, float]:
+    """Probability of each number: votes, and how well groups that half of the pairs led to agree with the others."""
+    points, Z = _represented(data, knowledge, rng, most=LARGEST_SAMPLE)
+    pairs = [rng.permutation(_pairs_among(knowledge.facts[name], points)) for name in ("must_link", "cannot_link")]
+    if sum(map(len, pairs)) < 2:
+        return votes
+    fewest, most = allowed
+    voted = [number for number, share in votes.items() if share >= LEAST_ASKED]
+    near = {number + step for number in voted for step in (-1, 0, 1)} | {fewest, fewest + 1, fewest + 2}
+    numbers = sorted(number for number in near if fewest <= number <= min(most, len(points) // 2))
+    inputs = Inputs(View(torch.from_numpy(Z)), None, ridge="auto")
+    evidence = np.zeros(len(numbers))
+    for place, number in enumerate(numbers):
+        for half in (0, 1):
+            must, cannot = (some[half::2] for some in pairs)
+            known = read_knowledge(len(points), must_link=must, cannot_link=cannot, n_clusters=number)
+            here = bounds if bounds.given else choose_bounds(known)
+            sizes = here.ways(known.constraints, np.arange(len(points)), number)
+            codes = group_points(inputs, known.constraints, number, sizes=sizes, rng=rng).codes if number > 1 else None
+            codes = np.zeros(len(points), dtype=np.int64) if codes is None else codes
+            evidence[place] += evidence_of_pairs(codes, *(some[1 - half :: 2] for some in pairs))
+    prior = np.array([SAMPLES * votes.get(number, 0.0) + 1 / len(numbers) for number in numbers])  # and one vote more
+    found = prior * np.exp(evidence - evidence.max())
+    return dict(zip(numbers, (found / found.sum()).tolist(), strict=True))
+
+
+def _represented(
+    data: torch.Tensor | Rows, knowledge: Knowledge, rng: np.random.RandomState, *, most: int
+) -> tuple[Ints, npt.NDArray[np.float64]]:
+    """Choose points, and represent them as for graphs."""
+    points = choose_points(knowledge, rng, most=most)
+    X = data[torch.from_numpy(points)].detach().cpu()
+    Z = fit_representation(X, images=X.ndim > 2)(X)
+    return points, np.asarray(Z.to(torch.float64).numpy())
+
+
+def _pairs_among(pairs: object, points: Ints) -> Ints:
+    """Positions among some points of the pairs whose points are both among them."""
+    if pairs is None or not len(given := np.asarray(pairs, dtype=np.int64).reshape(-1, 2)):
+        return np.empty((0, 2), dtype=np.int64)
+    place = np.searchsorted(points, given).clip(max=len(points) - 1)
+    return np.asarray(place[(points[place] == given).all(axis=1)], dtype=np.int64)

@@ -19,7 +19,7 @@ import pandas as pd
 from xsdc import XSDC
 from xsdc.data import Preparation, Prepared
 from xsdc.errors import InvalidInputError
-from xsdc.fitting import check_sizes, read_knowledge
+from xsdc.fitting import check_sizes, describe_ranking, read_knowledge
 from xsdc.report import write_report
 from xsdc.runs.configuration import Configuration
 from xsdc.runs.drawing import FirstFeatures, choose_points, keep_drawing, read_findings
@@ -303,7 +303,10 @@ def list_warnings(
     grave = [s for s in find_symptoms(given) if s.level == "warning" and s.what != FEW_LABELS]  # few are what it is for
     said += [f"{symptom.what}: {symptom.detail}" for symptom in grave]
     if configuration.options["n_clusters"] is None and not given.names_classes:
-        said.append(f"The number of clusters, {model.n_clusters_}, is a suggestion; --n-clusters sets another.")
+        sure = describe_ranking(model.n_clusters_ranking_)
+        said.append(
+            f"The number of clusters, {model.n_clusters_}, was not given and is {sure}. --n-clusters sets another."
+        )
     return said
 
 

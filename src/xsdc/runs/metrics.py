@@ -60,6 +60,7 @@ def describe_found(model: XSDC, given: Given, codes: Ints, probability: Floats) 
     ]
     return {
         "n_clusters": len(names),
+        "n_clusters_ranking": [list(pair) for pair in model.n_clusters_ranking_],
         "named": bool(model._named),
         "sizes": dict(zip(names, counts.tolist(), strict=True)),
         "share": dict(zip(names, (counts / n).tolist(), strict=True)),
