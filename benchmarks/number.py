@@ -2,8 +2,8 @@
 
 python -m benchmarks.number [--seeds 3] [--docs PATH]
 
-Each row is fitted as it comes, ``XSDC().fit(X)``. Groups drawn at random may overlap. The rule was settled on seeds 0 to 2;
-the table is of the seeds after `FIRST_SEED`.
+Each row is fitted as it comes, ``XSDC().fit(X)``. Groups drawn at random may overlap. The rule was settled
+on seeds 0 to 2; the table is of the seeds from `FIRST_SEED` on.
 """
 
 from __future__ import annotations
