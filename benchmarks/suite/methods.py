@@ -14,6 +14,7 @@ from benchmarks.suite.measures import Answer
 from benchmarks.suite.ours import UNTRAINED, fit_xsdc
 from benchmarks.suite.regimes import LEVELS, UNLABELED, Given
 from benchmarks.suite.rivals import RIVALS
+from benchmarks.suite.shuffled import DEPENDENT, with_shuffled_classes
 
 SUITE = Path(__file__).parent
 SOURCE = SUITE.parents[1] / "src" / "xsdc"
@@ -42,23 +43,34 @@ class Method:
         Whether it is XSDC.
     applies : callable
         Whether it can be run on what is given.
+    shuffled : bool
+        Whether its classes are numbered at random.
     """
 
     fit: Callable[[Given], Answer]
     levels: tuple[str, ...]
     ours: bool
     applies: Callable[[Given], bool] = lambda _: True
+    shuffled: bool = False
 
     @property
     def code(self) -> str:
         """Fingerprint of the code and the packages behind it."""
-        return _fingerprint(*((OUR_CODE, OUR_PACKAGES) if self.ours else (RIVAL_CODE, RIVAL_PACKAGES)))
+        if self.ours:
+            return _fingerprint(OUR_CODE, OUR_PACKAGES)
+        return _fingerprint(RIVAL_CODE + ((SUITE / "shuffled.py",) if self.shuffled else ()), RIVAL_PACKAGES)
+
+
+def _rival(name: str) -> Method:
+    shuffled = name in DEPENDENT
+    rival = with_shuffled_classes(RIVALS[name]) if shuffled else RIVALS[name]
+    return Method(rival.fit, rival.levels, ours=False, applies=rival.applies, shuffled=shuffled)
 
 
 METHODS: dict[str, Method] = {
     "xsdc": Method(fit_xsdc, LEVELS, ours=True),
     "xsdc, untrained": Method(lambda given: fit_xsdc(given, **UNTRAINED), LEVELS, ours=True),
-} | {name: Method(rival.fit, rival.levels, ours=False, applies=rival.applies) for name, rival in RIVALS.items()}
+} | {name: _rival(name) for name in RIVALS}
 # Those that ignore pairs and sizes are run once, without labels; they count at the other unlabeled levels too.
 IGNORE_CONSTRAINTS = tuple(name for name, method in METHODS.items() if method.levels == ("0",))
 

@@ -20,7 +20,7 @@ from benchmarks.suite.graph_rivals import NEIGHBORS, fit_graph
 from benchmarks.suite.measures import Answer, calibration_error, log_loss, score
 from benchmarks.suite.methods import IGNORE_CONSTRAINTS, METHODS, Method, _without_docstrings, methods_at
 from benchmarks.suite.pair_rivals import assign, fit_pairs, start
-from benchmarks.suite.regimes import LEVELS, UNLABELED, _draw_labels, make_problem
+from benchmarks.suite.regimes import LEVELS, UNLABELED, Given, _draw_labels, make_problem
 from benchmarks.suite.rivals import RIVALS
 from benchmarks.suite.runner import Unit, read_log, run, run_unit
 from benchmarks.suite.sets import SETS, prepare
@@ -172,7 +172,7 @@ class TestMethods:
     def test_ours_and_rivals_have_versions_of_their_own(self):
         codes = {METHODS[name].code for name in METHODS}
         assert METHODS[OURS].code == METHODS[UNTRAINED].code
-        assert len(codes) == 2
+        assert len(codes) == 3  # the shuffled ones have one of their own
 
     def test_clusterings_count_wherever_there_is_no_label(self):
         assert "KMeans" in IGNORE_CONSTRAINTS
@@ -188,6 +188,21 @@ class TestMethods:
         assert RIVALS[name].applies(problem.given)
         found = score(problem, RIVALS[name].fit(problem.given))
         assert min(found["accuracy"], found["train_accuracy"]) > 0.8
+
+    def test_answers_do_not_depend_on_the_numbers_of_classes(self):
+        X = np.concatenate([np.zeros((20, 1)), 100 + np.arange(40)[:, None]])  # no label reaches the last ones
+        X = X + np.random.default_rng(0).normal(size=(60, 1)) / 10
+        nothing = np.empty((0, 2), dtype=int)
+        answers = set()
+        for seed in range(8):
+            y = np.full(60, -1)
+            y[:4] = 0, 1, 0, 1
+            given = Given(X, X, y, 2, nothing, nothing, None, seed)
+            answer = METHODS["LabelSpreading, neighbors"].fit(given)
+            assert answer.train[:4].tolist() == [0, 1, 0, 1]
+            assert answer.probabilities is not None
+            answers.add(int(answer.train[-1]))
+        assert answers == {0, 1}
 
     def test_reduced_rivals_run_where_there_are_many_columns(self):
         wide, narrow = make_problem("digits", "5", 0), make_problem("wine", "5", 0)
