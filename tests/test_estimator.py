@@ -351,7 +351,7 @@ class TestSizes:
         def refuse(*_, **__):
             raise InfeasibleError("points 0 and 2999", rows=[0, 2999])
 
-        monkeypatch.setattr("xsdc.fitting.fit.check_feasible", refuse)
+        monkeypatch.setattr("xsdc.fitting.bounds.check_feasible", refuse)
         X = np.random.default_rng(0).normal(size=(6000, 2))
         with pytest.raises(InfeasibleError, match="seen among 3000 of 6000") as caught:
             XSDC(2, cluster_size="equal", max_iter=0, random_state=0).fit(X, must_link=[(0, 5999)])

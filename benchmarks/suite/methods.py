@@ -22,6 +22,7 @@ SOURCE = SUITE.parents[1] / "src" / "xsdc"
 OUR_CODE = (
     *(SOURCE / part for part in ("core", "networks", "labelers", "training", "fitting", "estimator.py")),
     SOURCE / "validation.py",
+    SOURCE / "defaults.py",
     SUITE / "ours.py",
 )
 RIVAL_CODE = tuple(SUITE / name for name in ("rivals.py", "graph_rivals.py", "pair_rivals.py"))

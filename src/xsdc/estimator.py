@@ -39,8 +39,8 @@ from xsdc.fitting import (
     read_settings,
     scaled_features,
 )
+from xsdc.fitting.bounds import check_sizes
 from xsdc.fitting.checked import CheckedLabels, SuspiciousLabels, suspect
-from xsdc.fitting.fit import check_sizes
 from xsdc.fitting.labels import Outcome, PointClassifier
 from xsdc.fitting.order import in_content_order
 from xsdc.fitting.settings import ClusterSize

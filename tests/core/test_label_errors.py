@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from xsdc.core.label_errors import LIKELIHOOD_RATIO, find_label_errors
+from xsdc.core.label_errors import find_label_errors
+from xsdc.defaults import DEFAULTS
 from xsdc.errors import InvalidInputError
 
 
@@ -17,7 +18,7 @@ def test_it_is_the_ratio_that_counts():
     """Among many classes a label may be improbable, and yet no other one far more probable."""
     vague = np.full((1, 100), 0.01)
     assert find_label_errors(vague, np.array([3])).tolist() == []
-    odds = np.array([[LIKELIHOOD_RATIO + 1, 1.0], [LIKELIHOOD_RATIO - 1, 1.0]])
+    odds = np.array([[DEFAULTS.suspicious_ratio + 1, 1.0], [DEFAULTS.suspicious_ratio - 1, 1.0]])
     p = odds / odds.sum(axis=1, keepdims=True)
     assert find_label_errors(p, np.array([1, 1])).tolist() == [0]
 

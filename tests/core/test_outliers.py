@@ -8,7 +8,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xsdc.core.outliers import FAR, MOST_MEASURED, NEAR_SHARE, Limits, fit_limits
+from xsdc.core.outliers import MOST_MEASURED, Limits, fit_limits
+from xsdc.defaults import DEFAULTS
 
 
 def normal(n: int = 200, d: int = 5, *, seed: int = 0) -> torch.Tensor:
@@ -25,7 +26,7 @@ def test_limits_by_hand():
     X = torch.tensor([[float(i)] for i in range(-5, 5)] + [[100.0]], dtype=torch.float64)
     limits = limits_of(X)  # median 0; distances 0 1 1 2 2 3 3 4 4 5 100, of which nine tenths are up to the tenth
     assert limits.center.tolist() == [0.0]
-    assert limits.radius == FAR * 5
+    assert limits.radius == DEFAULTS.far * 5
     assert (limits.low.item(), limits.high.item(), limits.margin) == (-5, 4, 5)
     moved = limits(X)
     assert torch.equal(moved[:-1], X[:-1])
@@ -149,5 +150,5 @@ def test_many_rows_are_measured_by_some_of_all():
     X = torch.cat([normal(MOST_MEASURED), 10 + normal(3 * MOST_MEASURED, seed=1)])
     limits = limits_of(X)
     assert not limits.far(X).any()
-    within = (torch.linalg.vector_norm(X - limits.center, dim=1) <= limits.radius / FAR).double().mean()
-    assert within == pytest.approx(NEAR_SHARE, abs=0.02)
+    within = (torch.linalg.vector_norm(X - limits.center, dim=1) <= limits.radius / DEFAULTS.far).double().mean()
+    assert within == pytest.approx(DEFAULTS.near_share, abs=0.02)

@@ -7,7 +7,8 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from xsdc.core.pool import DEVIATION, fit_weights, pool
+from xsdc.core.pool import fit_weights, pool
+from xsdc.defaults import DEFAULTS
 
 
 def opinions(n=300, k=3, *, noise, seed=0):
@@ -32,7 +33,7 @@ def test_weights_are_those_of_a_plain_minimisation():
 
     def loss(w):
         log_p = log_softmax(sum(a * b for a, b in zip(w, said, strict=True)), axis=1)
-        return (((w - 0.5) / DEVIATION) ** 2).sum() / 2 - log_p[np.arange(len(classes)), classes].sum()
+        return (((w - 0.5) / DEFAULTS.deviation) ** 2).sum() / 2 - log_p[np.arange(len(classes)), classes].sum()
 
     plain = minimize(loss, np.full(3, 0.5), bounds=[(0, None)] * 3).x
     np.testing.assert_allclose(fit_weights(said, classes, prior=np.full(len(said), 1.5 / len(said))), plain, atol=1e-3)

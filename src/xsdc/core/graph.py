@@ -11,14 +11,13 @@ import torch
 from scipy.sparse import csr_matrix
 from torch import Tensor
 
+from xsdc.defaults import DEFAULTS
 from xsdc.errors import InvalidInputError
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Metric = Literal["euclidean", "cosine"]
 METRICS = ("euclidean", "cosine")
-NEIGHBORS = 10
-DECAY = 4.0  # the weight of the farthest neighbour is exp(-DECAY)
 SPARE = 4  # neighbours found beyond those asked for, among which exact distances decide
 BLOCK_NUMBERS = 1 << 22  # distances held at a time
 SLICES = 32  # of the columns, in which the smallest entries of a row are looked for
@@ -46,7 +45,7 @@ class NeighborIndex:
     n_neighbors: int
 
     @classmethod
-    def of(cls, Phi: Tensor, *, metric: Metric = "euclidean", n_neighbors: int = NEIGHBORS) -> NeighborIndex:
+    def of(cls, Phi: Tensor, *, metric: Metric = "euclidean", n_neighbors: int = DEFAULTS.neighbors) -> NeighborIndex:
         """Index features (n, D); the number of neighbours is at most n - 1."""
         if metric not in METRICS:
             raise InvalidInputError(f'metric must be "euclidean" or "cosine"; it is {metric!r}.')
@@ -152,7 +151,7 @@ def _placed(Phi: Tensor, center: Tensor, metric: Metric) -> Tensor:
 def _weights(distances: Floats) -> Floats:
     farthest = distances[:, -1:]
     share = np.divide(distances, farthest, out=np.zeros_like(distances), where=farthest > 0)
-    return np.asarray(np.exp(-DECAY * share**2))
+    return np.asarray(np.exp(-DEFAULTS.decay * share**2))
 
 
 def _rows(weights: Floats, neighbors: Ints, n: int) -> csr_matrix:

@@ -24,6 +24,7 @@ from xsdc.core.assignment import assign
 from xsdc.core.constraints import Constraints
 from xsdc.core.objective import decompose
 from xsdc.core.propagation import Propagation
+from xsdc.defaults import DEFAULTS
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -32,10 +33,7 @@ MOST_STEPS = 50
 TOLERANCE = 1e-3  # of products with a graph's smoother
 MOST_FORMED = 3000  # points up to which a smoother is formed: 72 MB
 POWER_STEPS = 30
-STARTS = 4  # of k-means on each form of the eigenvectors
-EIGENVECTORS = (1.0, 1.5, 2.0)  # per class: classes that are easy to tell may have several, others then come later
 SETTLED = 1e-3  # share of the points; where fewer change class, a solution is taken as found
-CLEARLY = 0.8  # of what narrow bounds on sizes leave unexplained beyond chance; wider ones must leave no more
 
 
 class Smoother(Protocol):
@@ -244,7 +242,7 @@ def find_groups(
     sizes : pair of arrays or None
         The last bounds of the way that was taken.
     """
-    count = max(k + 1, round(max(EIGENVECTORS) * k))
+    count = max(k + 1, round(max(DEFAULTS.eigenvectors) * k))
     relaxed = [leading_eigenvectors(each, constraints.n, count, rng=rng) for each in (S, *also_from)]
     starts = [start for found in relaxed for start in _starts(*found, k, rng)]
     labels = np.eye(k)[constraints.classes] * (constraints.classes >= 0)[:, None]
@@ -257,7 +255,7 @@ def find_groups(
         found = max(solve(S, named, constraints, k, sizes=way[0]), key=lambda each: each.objective)
         for bounds in way[1:]:
             (found,) = solve(S, [found.codes], constraints, k, sizes=bounds)
-        if best is None or 1 - found.beyond_chance < CLEARLY * (1 - best.beyond_chance):
+        if best is None or 1 - found.beyond_chance < DEFAULTS.clearly * (1 - best.beyond_chance):
             best, taken = found, way[-1]
     assert best is not None  # noqa: S101  at least one way was tried
     return replace(best, eigenvalues=relaxed[0][0][: k + 1]), taken
@@ -269,10 +267,10 @@ def _starts(eigenvalues: Floats, V: Floats, k: int, rng: np.random.RandomState) 
     The first tells nothing apart where the graph is connected.
     """
     forms = [V[:, 1 : k + 1] * np.sqrt(eigenvalues[1 : k + 1])]
-    for number in EIGENVECTORS:
+    for number in DEFAULTS.eigenvectors:
         Z = V[:, : round(number * k)]
         forms.append(Z / np.maximum(np.linalg.norm(Z, axis=1, keepdims=True), np.finfo(np.float64).tiny))
-    seeds = rng.randint(2**31, size=STARTS)
+    seeds = rng.randint(2**31, size=DEFAULTS.starts)
     return [KMeans(k, n_init=1, random_state=seed).fit_predict(Z) for Z in forms for seed in seeds]
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from xsdc.defaults import DEFAULTS
 from xsdc.errors import InvalidInputError
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-# A label counts as wrong where another class is so many times as probable. If one label in twenty is wrong, and takes
-# the place of the most probable class, that is where a label is as probably wrong as right.
-LIKELIHOOD_RATIO = 20.0
 
 
 def find_label_errors(probabilities: Floats, labels: Ints) -> Ints:
@@ -34,5 +32,5 @@ def find_label_errors(probabilities: Floats, labels: Ints) -> Ints:
             f"probabilities must have a row for each label; their shapes are {probabilities.shape} and {labels.shape}."
         )
     given = probabilities[np.arange(len(labels)), labels]
-    wrong = np.flatnonzero(LIKELIHOOD_RATIO * given < probabilities.max(axis=1, initial=0))
+    wrong = np.flatnonzero(DEFAULTS.suspicious_ratio * given < probabilities.max(axis=1, initial=0))
     return wrong[np.argsort(given[wrong], kind="stable")]

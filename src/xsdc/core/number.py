@@ -18,12 +18,11 @@ from scipy.special import betaln
 
 from xsdc.core.graph import NeighborIndex
 from xsdc.core.sizes import ClassSizes
+from xsdc.defaults import DEFAULTS
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-LEAK = 5e-3  # added to rates: groups that are cut off from each other leave at this rate
-SAMPLES = 10
-SAMPLE_SHARE, LARGEST_SAMPLE = 0.8, 1000
+LARGEST_SAMPLE = 1000
 POINTS_PER_GROUP = 4  # fewest of a sample, on average
 
 
@@ -67,11 +66,11 @@ def vote_on_number(Z: Floats, *, fewest: int, most: int, rng: np.random.RandomSt
         Source of randomness.
     """
     n = len(Z)
-    size = min(LARGEST_SAMPLE, math.ceil(SAMPLE_SHARE * n))
+    size = min(LARGEST_SAMPLE, math.ceil(DEFAULTS.sample_share * n))
     most = min(most, size // POINTS_PER_GROUP)
     if most <= fewest:
         return {fewest: 1.0}
-    samples = [Z[np.sort(rng.permutation(n)[:size])] for _ in range(SAMPLES)]
+    samples = [Z[np.sort(rng.permutation(n)[:size])] for _ in range(DEFAULTS.samples)]
     found = np.array([gaps(sample, most) for sample in samples])
     usual = np.array([gaps(normal_like(sample, rng), most) for sample in samples])
     excess, chance = found - usual.mean(axis=0), usual - usual.mean(axis=0)
@@ -81,14 +80,14 @@ def vote_on_number(Z: Floats, *, fewest: int, most: int, rng: np.random.RandomSt
         none = fewest == 1 and row.max() <= chance.max()
         number = 1 if none else first + int(row.argmax())
         counts[number] = counts.get(number, 0) + 1
-    return {number: count / SAMPLES for number, count in counts.items()}
+    return {number: count / DEFAULTS.samples for number, count in counts.items()}
 
 
 def gaps(Z: Floats, most: int) -> Floats:
     """How much larger the next rate of the graph's Laplacian is after 2, 3, ... ``most`` groups; logarithms."""
     graph = NeighborIndex.of(torch.from_numpy(Z)).graph()
     values = leading_eigenvalues(graph, most + 1)
-    rates = np.log(np.maximum(1 - values[1:], 0) + LEAK)
+    rates = np.log(np.maximum(1 - values[1:], 0) + DEFAULTS.least_rate)
     return np.asarray(np.diff(rates))
 
 

@@ -29,11 +29,11 @@ from torch import Tensor
 
 from xsdc import validation
 from xsdc.core.operators import CostFactors, LabelEquivalence, Operator, center, symmetric_product
+from xsdc.defaults import DEFAULTS
 from xsdc.errors import InvalidInputError
 
 Form = Literal["auto", "dxd", "nxn"]
 LARGEST_FEATURE = 1e100
-DIMENSIONS_PER_CLASS = 5.0
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class Spectrum:
             low, high = (middle, high) if self.effective_dimension(2.0**middle) > dimension else (low, middle)
         return float(2.0 ** ((low + high) / 2))
 
-    def ridge_for_classes(self, k: int, *, per_class: float = DIMENSIONS_PER_CLASS) -> float:
+    def ridge_for_classes(self, k: int, *, per_class: float = DEFAULTS.dimensions_per_class) -> float:
         """Ridge of an effective dimension of so many for each class, or of as many as points and features bear."""
         most = 0.9 * min(self.n / 4, max(len(self.s), 1))
         return self.ridge_for_dimension(min(per_class * k, most))

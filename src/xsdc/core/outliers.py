@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-# Settled on the half `settle` of the suite: no row is far in 13 of its 16 data sets, and less than one in a hundred in
-# the others. With a smaller share, one large class would make outliers of the others.
-NEAR_SHARE, FAR = 0.9, 3.0
+from xsdc.defaults import DEFAULTS
+
 BLOCK = 8192  # rows compared at a time
 MOST_MEASURED = 2000  # rows by which limits are found, spread evenly over the data: enough for a quantile
 
@@ -82,12 +81,12 @@ def fit_limits(X: Tensor) -> Limits | None:
     rows = X.flatten(1)
     center = rows.median(0).values
     distances = torch.linalg.vector_norm(rows - center, dim=1)
-    near_share = -(-int(NEAR_SHARE * 100) * len(rows) // 100)  # rounded up: of fewer than ten rows none is far
+    near_share = -(-int(DEFAULTS.near_share * 100) * len(rows) // 100)  # rounded up: of fewer than ten rows none is far
     usual = float(distances.kthvalue(near_share).values)
     if not usual > 0:
         return None
-    near = rows[distances <= FAR * usual]
+    near = rows[distances <= DEFAULTS.far * usual]
     low, high = near.amin(0), near.amax(0)
     if X.ndim > 2:
         low, high = low.min().expand_as(low), high.max().expand_as(high)
-    return Limits(center, FAR * usual, low, high, usual / rows.shape[1] ** 0.5)
+    return Limits(center, DEFAULTS.far * usual, low, high, usual / rows.shape[1] ** 0.5)

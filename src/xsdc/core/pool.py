@@ -14,9 +14,10 @@ import numpy.typing as npt
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
+from xsdc.defaults import DEFAULTS
+
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-DEVIATION = 0.5  # of the prior of each weight; settled on the half `settle` of the suite
 
 
 def fit_weights(opinions: Sequence[Floats], classes: Ints, *, prior: Floats) -> Floats:
@@ -43,12 +44,13 @@ def fit_weights(opinions: Sequence[Floats], classes: Ints, *, prior: Floats) -> 
     stacked = np.stack(opinions)  # (m, l, k)
     rows = np.arange(len(classes))
     own = stacked[:, rows, classes]  # (m, l)
+    deviation = DEFAULTS.deviation
 
     def loss(w: Floats) -> tuple[float, Floats]:
         log_p = log_softmax(np.tensordot(w, stacked, axes=1), axis=1)
         expected = np.einsum("mlk,lk->ml", stacked, np.exp(log_p))
-        away = (w - prior) / DEVIATION
-        return float(away @ away / 2 - log_p[rows, classes].sum()), away / DEVIATION - (own - expected).sum(axis=1)
+        away = (w - prior) / deviation
+        return float(away @ away / 2 - log_p[rows, classes].sum()), away / deviation - (own - expected).sum(axis=1)
 
     found = minimize(loss, prior, jac=True, bounds=[(0, None)] * len(prior), method="L-BFGS-B")
     return np.asarray(found.x, dtype=np.float64)

@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix, diags
 
+from xsdc.defaults import DEFAULTS
+
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-LEAK = 0.03  # of what a point passes on to its neighbours, the part that is lost: labels reach about 1 / LEAK steps
 TOLERANCE = 1e-5
 MOST_STEPS = 1000
 
@@ -39,7 +40,7 @@ class Propagation:
         ``D^(-1/2) W D^(-1/2)``.
     """
 
-    def __init__(self, W: csr_matrix, *, leak: float = LEAK, tolerance: float = TOLERANCE) -> None:
+    def __init__(self, W: csr_matrix, *, leak: float = DEFAULTS.leak, tolerance: float = TOLERANCE) -> None:
         degrees = np.asarray(abs(W).sum(axis=1)).ravel()
         self.degrees = np.where(degrees > 0, degrees, 1.0)
         scale = diags(self.degrees**-0.5)

@@ -1,14 +1,11 @@
-"""Choosing what the user left open, from what the user gave: the network's width, the plan, ridges and sizes.
-
-The numbers of training were settled on scikit-learn's digits, whole and thinned (docs/results.md); those of groups on
-the half `settle` of the suite (docs/suite.md) and on thinned digits.
-"""
+"""Choosing what the user left open, from what the user gave: the network's width, the plan, ridges and sizes."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from xsdc.core.sizes import ClassSizes
+from xsdc.defaults import DEFAULTS
 from xsdc.fitting.bounds import Bounds
 from xsdc.fitting.choices import Choices
 from xsdc.fitting.knowledge import Knowledge
@@ -17,17 +14,6 @@ from xsdc.networks import LayeredNetwork, Network, group_parameters
 from xsdc.networks.build import NetworkSpec
 from xsdc.training import Plan
 
-NARROWEST, WIDEST = 100, 512  # filters of a kernel network on vectors
-OPEN_SIZES = (0.02, 0.5)  # shares, where neither the number of classes nor a bound is given
-TRAINING_RANGE = (0.5, 2.0)  # multiples of the equal share 1/k
-# Of groups at the end, settled on the suite. Groups of much the same size are found first, and may then differ more:
-# sizes alone tell that a class which is near another one is a class. Wider bounds for all data are behind by a point or
-# two, but where groups are clear and uneven the narrow ones cut them apart.
-FIRST_RANGE, GROUPS_RANGE, WIDER_RANGE = (1 / 1.1, 1.1), (1 / 1.6, 1.6), (1 / 5, 5.0)
-LABELED_RANGE = (1 / 3, 3.0)  # where all classes have labels, which then tell more than sizes
-TRAINING_DIMENSION = 5.0  # per class
-ENOUGH_TO_HOLD_OUT = 500
-FEWEST_TO_TRAIN = 10
 PUBLISHED_WIDTH = 32  # filters of the paper's networks
 PUBLISHED_STEPS, PUBLISHED_SUPERVISED = 500, 100  # of the paper (Section 5): all, and those on labels
 
@@ -43,12 +29,12 @@ def choose_network(
     if len(shape) != 2:
         return spec
     labeled = int((knowledge.codes >= 0).sum())
-    width = int(min(np.clip(labeled, NARROWEST, WIDEST), shape[0]))
+    width = int(min(np.clip(labeled, DEFAULTS.narrowest, DEFAULTS.widest), shape[0]))
     choices.note(
         "network",
         f"kn with {width} filters",
-        f"vectors; as many filters as labels ({labeled}), but at least {NARROWEST}, at most {WIDEST} and no more than"
-        " points",
+        f"vectors; as many filters as labels ({labeled}), but at least {DEFAULTS.narrowest}, at most"
+        f" {DEFAULTS.widest} and no more than points",
     )
     return {"name": "kn", "input": "vectors", "layers": [{"width": width, "kernel": "rbf"}]}
 
@@ -82,13 +68,14 @@ def choose_plan(settings: Settings, network: Network, knowledge: Knowledge, choi
         joint = PUBLISHED_STEPS - supervised if supervised < PUBLISHED_STEPS else 0
         choices.note("max_iter", joint, f"the paper's {PUBLISHED_STEPS} steps, with those on labeled points")
     elif joint == "auto":
-        joint = 200 if on_sphere else (30 if labeled else 50)
+        joint = DEFAULTS.sphere_steps if on_sphere else (DEFAULTS.labeled_steps if labeled else DEFAULTS.steps)
         choices.note("max_iter", joint, f"{kind}, {'some' if labeled else 'no'} labels")
     rates = {}
-    for name, first in (("learning_rate", 0.15 if labeled else 0.3), ("supervised_learning_rate", 0.15)):
+    moved = DEFAULTS.labeled_rate if labeled else DEFAULTS.rate
+    for name, first in (("learning_rate", moved), ("supervised_learning_rate", DEFAULTS.labeled_rate)):
         rate = getattr(settings, name)
         if rate == "auto":
-            rate = 2.0**-6 if on_sphere else first
+            rate = DEFAULTS.sphere_rate if on_sphere else first
             meaning = (
                 "length of each filter's step" if on_sphere else "share of their spread that the first step moves them"
             )
@@ -112,7 +99,7 @@ def _why_pointless(network: Network, knowledge: Knowledge) -> str | None:
         return "the network has nothing to train"
     if knowledge.n_clusters == 1:
         return "one class: nothing to learn"
-    fewest = max(FEWEST_TO_TRAIN, 3 * (knowledge.n_clusters or 1))
+    fewest = max(DEFAULTS.fewest_to_train, 3 * (knowledge.n_clusters or 1))
     return f"fewer than {fewest} points, too few to train with" if knowledge.n < fewest else None
 
 
@@ -139,8 +126,9 @@ def _supervised_steps(
         choices.note("supervised_iter", PUBLISHED_SUPERVISED, "as in the paper, where there are labels")
         return PUBLISHED_SUPERVISED
     if on_sphere and enough and labeled < knowledge.n:
-        choices.note("supervised_iter", 100, "filters on the sphere, and two labels per class or more on average")
-        return 100
+        steps = DEFAULTS.sphere_supervised_steps
+        choices.note("supervised_iter", steps, "filters on the sphere, and two labels per class or more on average")
+        return steps
     if network.trainable:
         why = "the joint steps see the labels too" if enough else "fewer than two labels per class, or one class alone"
         choices.note("supervised_iter", 0, why)
@@ -154,7 +142,7 @@ def choose_sizes(
     if given is not None:
         return given, Bounds(given, given=True)
     if knowledge.n_clusters is None:
-        low, high = OPEN_SIZES
+        low, high = DEFAULTS.open_sizes
         choices.note("cluster_size", [low, high], "neither a number of clusters nor a bound was given")
         bound = ClassSizes(np.array([low]), np.array([high]))
         return bound, Bounds(bound, given=False)
@@ -162,7 +150,7 @@ def choose_sizes(
     if algorithm == "published":
         choices.note("cluster_size", "equal", "the paper's, in training and for clusters; wider where labels say so")
         return bounds.sizes, bounds
-    training = _around(knowledge, *TRAINING_RANGE)
+    training = _around(knowledge, *DEFAULTS.training_range)
     choices.note(
         "cluster_size",
         [float(training.minimum.min()), float(training.maximum.max())],
@@ -175,7 +163,7 @@ def choose_bounds(knowledge: Knowledge, *, algorithm: str = "ensemble") -> Bound
     """Bounds on the sizes of groups, where the user has given none."""
     if algorithm == "published":
         return Bounds(_around(knowledge, 1.0, 1.0), given=False)
-    ranges = (FIRST_RANGE, GROUPS_RANGE, WIDER_RANGE, LABELED_RANGE)
+    ranges = (DEFAULTS.first_range, DEFAULTS.groups_range, DEFAULTS.wider_range, DEFAULTS.labeled_range)
     first, sizes, wider, labeled = (_around(knowledge, *limits) for limits in ranges)
     return Bounds(sizes, given=False, first=first, wider=wider, labeled=labeled)
 
@@ -195,4 +183,4 @@ def _around(knowledge: Knowledge, low: float, high: float) -> ClassSizes:
 
 def training_dimension(n_clusters: int | None, n: int, n_features: int) -> float:
     """Effective dimension at which the features are trained."""
-    return min(TRAINING_DIMENSION * (n_clusters or 10), n / 4, 0.94 * n_features)
+    return min(DEFAULTS.dimensions_per_class * (n_clusters or 10), n / 4, 0.94 * n_features)

@@ -6,14 +6,22 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from xsdc.core.constraints import Constraints
+from xsdc.core.feasibility import check_feasible
 from xsdc.core.sizes import ClassSizes
+from xsdc.errors import InfeasibleError
+from xsdc.fitting.knowledge import Knowledge
+from xsdc.fitting.points import choose_points
+from xsdc.fitting.settings import ClusterSize, read_sizes
+from xsdc.validation import named
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Counts = tuple[Floats, Floats]
 SLACK = 1e-9
+MOST_BALANCED = 3000  # points that stand for all where M is balanced, or sizes are checked
 
 
 @dataclass(frozen=True)
@@ -70,3 +78,28 @@ class Bounds:
 
 def _for_classes(sizes: ClassSizes, k: int) -> ClassSizes:
     return ClassSizes(*(np.broadcast_to(x, (k,)).copy() for x in (sizes.minimum, sizes.maximum)))
+
+
+def check_sizes(cluster_size: ClusterSize, knowledge: Knowledge) -> ClassSizes | None:
+    """Read bounds on sizes, None for "auto"; raise `InfeasibleError` where they cannot be met."""
+    sizes = read_sizes(cluster_size, knowledge.names.tolist(), knowledge.n_clusters)
+    if sizes is None:
+        return None
+    sizes.check(knowledge.constraints, n_classes=knowledge.n_clusters, names=knowledge.names)
+    some = choose_points(knowledge, np.random.RandomState(0), most=MOST_BALANCED)
+    constraints = knowledge.constraints.restricted(some)
+    known = constraints.entries()
+    size = sizes.among(constraints, known)
+    try:
+        check_feasible(known, *(torch.as_tensor(x) * constraints.n for x in (size.minimum, size.maximum)), cap=None)
+    except InfeasibleError as error:
+        if len(some) == knowledge.n:
+            raise
+        rows = some[list(error.rows)].tolist()  # it names places among them, and sizes among them
+        raise InfeasibleError(
+            f"No grouping meets the bounds on sizes together with what is known of the points {named(rows)} (seen"
+            f" among {len(some)} of {knowledge.n} points). Lower the minimum, raise the maximum or drop some"
+            " constraints.",
+            rows=rows,
+        ) from error
+    return sizes

@@ -19,6 +19,7 @@ from torch import Tensor
 from xsdc.core.graph import Metric, NeighborIndex
 from xsdc.core.pool import fit_weights, pool
 from xsdc.core.propagation import Propagation
+from xsdc.defaults import DEFAULTS
 from xsdc.fitting.groups import LabelSolver
 from xsdc.fitting.models import Linear, Trees
 from xsdc.fitting.views import View
@@ -26,12 +27,7 @@ from xsdc.fitting.views import View
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
-FOLDS = 5
 VIEWS = ("inputs", "learned features")
-FIDELITY = 2.0  # how closely an interpolation keeps to labels, in units of how it keeps to neighbours
-# Settled on the half `settle` of the suite, of some 70 variants of members, weights and bounds that differ by a point.
-LEAST_PROBABILITY = 1e-2  # that a member gives a class: one that is sure and wrong must not decide alone
-PRIOR = 0.2  # weight of an opinion before any label is left out
 
 
 @dataclass(frozen=True)
@@ -200,7 +196,7 @@ def fit_to_groups(views: Sequence[View], codes: Ints, points: Ints, k: int, *, r
 def _pooled(fitted: Sequence[tuple[Member, list[Floats]]], labels: Labels, told: Bools) -> tuple[Ensemble, LeftOut]:
     """Weight members by the labels that were left out and told by others."""
     left_out = [opinion[told] for _, opinions in fitted for opinion in opinions]
-    weights = fit_weights(left_out, labels.codes[told], prior=np.full(len(left_out), PRIOR))
+    weights = fit_weights(left_out, labels.codes[told], prior=np.full(len(left_out), DEFAULTS.prior))
     ensemble = Ensemble(tuple(member for member, _ in fitted), weights)
     return ensemble, LeftOut(labels.points[told], np.exp(pool(left_out, weights)))
 
@@ -233,7 +229,7 @@ def deal(codes: Ints, rng: np.random.RandomState) -> Ints:
     order = order[np.argsort(codes[order], kind="stable")]
     first = np.searchsorted(codes[order], codes[order])
     folds: Ints = np.empty(len(codes), dtype=np.int64)
-    folds[order] = (np.arange(len(codes)) - first) % min(FOLDS, int(np.bincount(codes).max()))
+    folds[order] = (np.arange(len(codes)) - first) % min(DEFAULTS.folds, int(np.bincount(codes).max()))
     return folds
 
 
@@ -275,11 +271,11 @@ def _spread(propagation: Propagation, labeled: Ints, codes: Ints, k: int) -> Flo
     values, known = np.zeros((len(propagation.degrees), k)), np.zeros((len(propagation.degrees), 1))
     values[labeled, codes], known[labeled] = 1.0, 1.0
     shares = values / np.maximum(values.sum(axis=0), 1)  # a class with many labels has no more to give
-    return np.stack([propagation.visits(shares), propagation.interpolate(values, known, fidelity=FIDELITY)])
+    return np.stack([propagation.visits(shares), propagation.interpolate(values, known, fidelity=DEFAULTS.fidelity)])
 
 
 def _log(p: Floats) -> Floats:
     """Logarithms of what is proportional to probabilities; equal ones where there is nothing."""
     p = np.maximum(p, 0) + np.finfo(np.float64).tiny
     p = p / p.sum(axis=1, keepdims=True)
-    return np.asarray(np.log(np.maximum(p, LEAST_PROBABILITY)))
+    return np.asarray(np.log(np.maximum(p, DEFAULTS.least_probability)))

@@ -30,14 +30,12 @@ from xsdc.core.grouping import (
     solve,
     with_links,
 )
+from xsdc.defaults import DEFAULTS
 from xsdc.fitting.points import in_turn
 from xsdc.fitting.views import View
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-# Walks on graphs are as long as a twentieth of a class of mean size has points, but ten steps at least. Settled on the
-# suite, where 1/5 to 1/40 and ten steps for all give much the same; the more points there are, the longer they must be.
-WALK, LONGEST_LEAK = 1 / 20, 0.1
 MOST_STARTED = 3000  # points by which the best of several starts is found; the others follow from there
 
 
@@ -115,7 +113,7 @@ def group_points(
     bounds = next(way[-1] for way, some in zip(sizes, here, strict=True) if some[-1] is taken)
     near = some.inputs.index().weights(inputs.inputs.Z)
     start = assign(near @ np.eye(k)[found.codes], constraints, sizes=bounds)
-    S, _ = inputs.smoothers(constraints, k, leak=LONGEST_LEAK)
+    S, _ = inputs.smoothers(constraints, k, leak=DEFAULTS.longest_leak)
     (solved,) = solve(S, [start], constraints, k, sizes=bounds)
     return replace(solved, eigenvalues=found.eigenvalues)
 
@@ -206,7 +204,7 @@ def choose_solved(classes: Ints, rng: np.random.RandomState) -> Ints:
 
 def walk_leak(n: int, k: int) -> float:
     """How soon walks end on a graph of n points in k classes."""
-    return min(LONGEST_LEAK, k / (WALK * n))
+    return min(DEFAULTS.longest_leak, k / (DEFAULTS.walk * n))
 
 
 def sizes_among(sizes: Sequence[Sizes], share: float) -> list[Sizes]:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from xsdc.core.assignment import assign, outside_sizes, violated_links
 from xsdc.core.graph import Metric
-from xsdc.core.objective import DIMENSIONS_PER_CLASS
+from xsdc.defaults import DEFAULTS
 from xsdc.fitting.bounds import Bounds
 from xsdc.fitting.checked import CheckedLabels, check_labels
 from xsdc.fitting.choices import Choices
@@ -156,7 +156,7 @@ def label_points(
     )
     classes, eigenvalues = constraints.classes[points], np.empty(0)
     labeled = names_every_class(knowledge)
-    telling = learned or Phi[:1].shape[1] >= DIMENSIONS_PER_CLASS * k  # fewer by chance are worse than none
+    telling = learned or Phi[:1].shape[1] >= DEFAULTS.dimensions_per_class * k  # fewer by chance are worse than none
     inputs = Inputs(views[0], read_features(Phi, points) if telling else None, ridge=ridge)
     if not labeled and k > 1:
         known, sizes = constraints.restricted(points), bounds.ways(constraints, points, k)
@@ -193,13 +193,13 @@ def label_points(
 def warn_of_unmet(violated: int, outside: int, *, n: int, k: int) -> None:
     """Tell of links and bounds that the labels do not meet."""
     if violated:
-        warnings.warn(f"{violated} cannot-links could not be met with {k} classes.", UserWarning, stacklevel=6)
+        warnings.warn(f"{violated} cannot-links could not be met with {k} classes.", UserWarning, stacklevel=8)
     if outside:
         warnings.warn(
             f"The bounds on sizes are not quite met: {outside} of {n} points would have to change class, which what is"
             " known of them hardly allows.",
             UserWarning,
-            stacklevel=6,
+            stacklevel=8,
         )
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from xsdc.core.number import LARGEST_SAMPLE, SAMPLES, evidence_of_pairs, number_apart, number_range, vote_on_number
+from xsdc.core.number import LARGEST_SAMPLE, evidence_of_pairs, number_apart, number_range, vote_on_number
+from xsdc.defaults import DEFAULTS
 from xsdc.fitting.automatic import choose_bounds
 from xsdc.fitting.bounds import Bounds
 from xsdc.fitting.choices import Choices
@@ -22,7 +23,6 @@ Ranking = list[tuple[int, float]]
 MOST_SUGGESTED = 50
 MOST_SAMPLED = 5000  # points from which samples are drawn
 LEAST_SHOWN, LEAST_ASKED = 0.01, 0.2  # of votes; pairs are asked about numbers near those with more
-CLEAR = 0.8  # probability below which the number is called a guess: below it is as often wrong as right
 
 
 def settle_number(
@@ -72,7 +72,7 @@ def settle_number(
 
 def is_guess(ranking: Ranking) -> bool:
     """Whether no number is clear."""
-    return ranking[0][1] < CLEAR
+    return ranking[0][1] < DEFAULTS.clear
 
 
 def describe_ranking(ranking: Ranking, *, shown: int = 4) -> str:
@@ -112,7 +112,8 @@ def _asked_of_pairs(
             codes = group_points(inputs, known.constraints, number, sizes=sizes, rng=rng).codes if number > 1 else None
             codes = np.zeros(len(points), dtype=np.int64) if codes is None else codes
             evidence[place] += evidence_of_pairs(codes, *(some[1 - half :: 2] for some in pairs))
-    prior = np.array([SAMPLES * votes.get(number, 0.0) + 1 / len(numbers) for number in numbers])  # and one vote more
+    # One more vote, shared by all numbers.
+    prior = np.array([DEFAULTS.samples * votes.get(number, 0.0) + 1 / len(numbers) for number in numbers])
     found = prior * np.exp(evidence - evidence.max())
     return dict(zip(numbers, (found / found.sum()).tolist(), strict=True))
 

@@ -8,13 +8,10 @@ import torch
 from sklearn.decomposition import PCA
 from torch import Tensor
 
+from xsdc.defaults import DEFAULTS
 from xsdc.networks.rows import Rows
 from xsdc.networks.scattering import scattering
 
-MOST_COLUMNS = 50  # directions of largest variance that are kept, of vectors
-# Of images 75 are kept, each divided by its variance to the power 1/4, half-way to equal variances; neighbors then
-# agree in more than what varies most. Settled on usps and orl; vectors do not gain in the mean.
-IMAGE_COLUMNS, FLATTENING = 75, 0.25
 RELATIVE_VARIANCE = 1e-10  # of a direction beside the first, below which it is rounding
 MOST_FITTED = 10_000  # rows by which these are found
 MOST_SCATTERED = 64  # pixels on a side up to which images are transformed as they are; larger ones are shrunk
@@ -63,7 +60,7 @@ def fit_representation(data: Tensor | Rows, *, images: bool = False) -> Represen
     X = torch.cat([_vectors(data[index[start : start + BLOCK]]) for start in range(0, len(index), BLOCK)])
     mean = X.mean(0)
     components = torch.eye(X.shape[1], dtype=X.dtype)
-    kept = IMAGE_COLUMNS if images else MOST_COLUMNS
+    kept = DEFAULTS.image_columns if images else DEFAULTS.columns
     if X.shape[1] > kept:
         pca = PCA(min(kept, *X.shape), random_state=0).fit(X.numpy())
         variances = torch.from_numpy(pca.explained_variance_)
@@ -71,7 +68,7 @@ def fit_representation(data: Tensor | Rows, *, images: bool = False) -> Represen
         told[0] = True
         components = torch.from_numpy(pca.components_).T[:, told]
         if images:
-            components = components / variances[told].clamp(min=torch.finfo(X.dtype).tiny) ** FLATTENING
+            components = components / variances[told].clamp(min=torch.finfo(X.dtype).tiny) ** DEFAULTS.flattening
     spread = float(((X - mean) @ components).square().mean().sqrt())
     return Representation(mean, components / (spread if spread > 0 else 1.0))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +15,9 @@ from xsdc.core.classifier import fit_classifier
 from xsdc.core.objective import decompose
 from xsdc.core.rounding import nearest_labels
 from xsdc.core.sizes import ClassSizes
+from xsdc.defaults import DEFAULTS
 from xsdc.errors import InvalidInputError
-from xsdc.fitting.automatic import ENOUGH_TO_HOLD_OUT, choose_plan, training_dimension
+from xsdc.fitting.automatic import choose_plan, training_dimension
 from xsdc.fitting.bounds import Bounds
 from xsdc.fitting.choices import Choices
 from xsdc.fitting.features import normalised, scaled_features
@@ -28,9 +30,10 @@ from xsdc.networks.rows import Rows
 from xsdc.training import Batches, Callback, Processes, Progress, Trainer
 
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 SAMPLE = 2048  # points by which the ridge is chosen
 SCORED = 5000  # labeled points that take part in a score
-HELD_OUT, MOST_HELD_OUT = 0.2, 20_000
+MOST_HELD_OUT = 20_000
 
 
 def make_trainer(
@@ -142,6 +145,64 @@ def make_trainer(
     return trainer
 
 
+def prepare_training(
+    network: Network,
+    data: Tensor | Rows,
+    knowledge: Knowledge,
+    settings: Settings,
+    *,
+    sizes: ClassSizes,
+    bounds: Bounds,
+    held: tuple[Tensor, Ints] | None,
+    choices: Choices,
+    rng: np.random.RandomState,
+    generator: torch.Generator,
+) -> tuple[Trainer, Bools]:
+    """Hold labels out, unless the user gave a validation set, and put the training together.
+
+    Takes what `make_trainer` takes; returns the trainer, and which labels it does not see.
+    """
+    held_out = hold_out(knowledge, settings, choices, rng) if held is None else np.empty(0, dtype=np.int64)
+    shown = knowledge
+    if len(held_out):
+        held = (data[torch.from_numpy(held_out)], knowledge.codes[held_out])
+        shown = knowledge.hiding(held_out)
+    trainer = make_trainer(
+        network,
+        data,
+        shown,
+        settings,
+        points=np.setdiff1d(np.arange(knowledge.n), held_out),
+        sizes=sizes,
+        bounds=bounds,
+        held=held,
+        choices=choices,
+        rng=rng,
+        generator=generator,
+    )
+    return trainer, shown.constraints.classes < 0
+
+
+def train(trainer: Trainer, *, sizes: ClassSizes | None) -> None:
+    """Make all steps; warn of those that could not meet the bounds on sizes that the user gave."""
+    trainer.run()
+    unbounded = sum(step.get("unbounded", False) for step in trainer.history)
+    if unbounded and sizes is not None:
+        warnings.warn(
+            f"In {unbounded} of {len(trainer.history)} steps the points drawn could not meet the bounds on sizes with"
+            " what is known of them; these steps were made without bounds.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def steps_kept(trainer: Trainer) -> int:
+    """Number of the step after which the network was kept."""
+    if trainer.best_score is not None:
+        return trainer.best_iteration
+    return 0 if trainer.diverged else trainer.iteration  # after divergence the first state is put back
+
+
 def hold_out(knowledge: Knowledge, settings: Settings, choices: Choices, rng: np.random.RandomState) -> Ints:
     """Choose labels that training does not see, to score it by."""
     share = settings.validation
@@ -152,7 +213,7 @@ def hold_out(knowledge: Knowledge, settings: Settings, choices: Choices, rng: np
     if share is None or isinstance(share, tuple):
         return none
     if share == "auto":
-        if len(labeled) < ENOUGH_TO_HOLD_OUT or counts.min() < 10:
+        if len(labeled) < DEFAULTS.enough_to_hold_out or counts.min() < 10:
             if settings.patience is not None:
                 raise InvalidInputError(
                     f"patience needs a validation set; {len(labeled)} labels are too few to hold some out unasked. Set"
@@ -161,10 +222,10 @@ def hold_out(knowledge: Knowledge, settings: Settings, choices: Choices, rng: np
             choices.note(
                 "validation",
                 None,
-                f"fewer than {ENOUGH_TO_HOLD_OUT} labels or fewer than ten of a class: all of them train",
+                f"fewer than {DEFAULTS.enough_to_hold_out} labels or fewer than ten of a class: all of them train",
             )
             return none
-        share = min(HELD_OUT, MOST_HELD_OUT / len(labeled))
+        share = min(DEFAULTS.held_out, MOST_HELD_OUT / len(labeled))
         choices.note("validation", share, f"{len(labeled)} labels suffice to hold some out of training")
     size = round(float(share) * len(labeled))
     if size < 1 or len(labeled) - size < max(2, len(counts)):
