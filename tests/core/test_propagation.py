@@ -10,6 +10,7 @@ from scipy.sparse import csr_matrix
 from xsdc.core import propagation as module
 from xsdc.core.graph import NeighborIndex
 from xsdc.core.propagation import Propagation
+from xsdc.defaults import DEFAULTS
 
 
 def weights(n=60, *, seed=0):
@@ -35,7 +36,7 @@ def test_interpolation_solves_the_equation():
     found = Propagation(W).interpolate(values, known, fidelity=2.0)
     held = np.diag(2 * W.toarray().sum(axis=1) * known[:, 0])
     np.testing.assert_allclose(
-        found, np.linalg.solve(laplacian(W, module.LEAK) + held, held @ values), rtol=1e-3, atol=1e-5
+        found, np.linalg.solve(laplacian(W, DEFAULTS.leak) + held, held @ values), rtol=1e-3, atol=1e-5
     )
 
 

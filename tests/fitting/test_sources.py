@@ -207,7 +207,8 @@ class TestBounds:
                 return [self.items[i] for i in rows]
 
         monkeypatch.setattr(sources, "BLOCK", 16)
-        monkeypatch.setattr(number, "MOST_BALANCED", 80)
+        monkeypatch.setattr(number, "MOST_SAMPLED", 80)
+        monkeypatch.setattr(number, "LARGEST_SAMPLE", 80)
         monkeypatch.setattr(features, "HELD", 0)
         monkeypatch.setattr(features, "SCALED_BY", 20)
         monkeypatch.setattr(sources, "LOOKED_AT", 50)

@@ -26,6 +26,7 @@ def given(labels, truth=None, *, must=NONE, cannot=NONE, allowed=None) -> Given:
 def model(classes, *, named=True, checked=None, suspicious=None, cluster_size="auto", best_iteration=0):
     return SimpleNamespace(
         classes_=np.array(classes),
+        n_clusters_ranking_=[(len(classes), 1.0)],
         _named=named,
         checked_=checked,
         suspicious_labels_=suspicious,

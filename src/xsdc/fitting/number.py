@@ -21,7 +21,7 @@ from xsdc.networks.rows import Rows
 Ints = npt.NDArray[np.int64]
 Ranking = list[tuple[int, float]]
 MOST_SUGGESTED = 50
-MOST_SAMPLED = 5000  # points from which samples are drawn
+MOST_SAMPLED = 2000  # points from which samples are drawn
 LEAST_SHOWN, LEAST_ASKED = 0.01, 0.2  # of votes; pairs are asked about numbers near those with more
 
 

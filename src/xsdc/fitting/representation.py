@@ -59,9 +59,10 @@ def fit_representation(data: Tensor | Rows, *, images: bool = False) -> Represen
         index = torch.linspace(0, n - 1, MOST_FITTED, dtype=torch.float64).round().to(torch.int64)
     X = torch.cat([_vectors(data[index[start : start + BLOCK]]) for start in range(0, len(index), BLOCK)])
     mean = X.mean(0)
-    components = torch.eye(X.shape[1], dtype=X.dtype)
     kept = DEFAULTS.image_columns if images else DEFAULTS.columns
-    if X.shape[1] > kept:
+    if X.shape[1] <= kept:
+        components = torch.eye(X.shape[1], dtype=X.dtype)
+    else:
         pca = PCA(min(kept, *X.shape), random_state=0).fit(X.numpy())
         variances = torch.from_numpy(pca.explained_variance_)
         told = variances > RELATIVE_VARIANCE * variances[0]
