@@ -281,7 +281,7 @@ class TestSizes:
         model.save(tmp_path / "model.xsdc")
         assert XSDC.load(tmp_path / "model.xsdc").n_clusters_ranking_ == model.n_clusters_ranking_
 
-    def test_effort_decides_whether_vectors_are_trained(self):
+    def test_effort_decides_whether_the_network_is_trained(self):
         X, y = groups()
         given = few(y)
         for effort, trains in (("fast", False), ("normal", False), ("best", True)):
@@ -289,8 +289,11 @@ class TestSizes:
             assert (model.n_iter_ > 0) == trains
             assert ("no training" in _choice(model, "max_iter")["why"]) == (effort == "fast")
         assert XSDC(max_iter=2, random_state=0).fit(X, given).n_iter_ == 2  # steps that are asked for are made
-        images = X.reshape(90, 2, 3)
-        assert XSDC(effort="fast", random_state=0).fit(images, given).n_iter_ == 0
+        assert XSDC(network="kn", random_state=0).fit(X, given).n_iter_ > 0  # a network that is named
+        assert XSDC(network="kn", effort="fast", random_state=0).fit(X, given).n_iter_ == 0
+        assert XSDC(random_state=0).fit(X.reshape(90, 2, 3), given).n_iter_ == 0
+        streamed = XSDC(random_state=0).partial_fit(X[::2], given[::2], classes=[0, 1, 2]).partial_fit(X[1::2])
+        assert streamed.n_iter_ == 0
         with pytest.raises(InvalidInputError, match="effort must be fast, normal or best"):
             XSDC(effort="much").fit(X, given)
 

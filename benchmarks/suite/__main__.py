@@ -20,7 +20,7 @@ from benchmarks.suite.picture import draw
 from benchmarks.suite.regimes import LEVELS
 from benchmarks.suite.runner import LOGS, ROOT, Record, Unit, current_commit, read_log, run
 from benchmarks.suite.sets import SETS, Half
-from benchmarks.suite.summary import OURS, UNTRAINED, Cell, collect, of_half
+from benchmarks.suite.summary import OURS, TRAINED, Cell, collect, of_half
 from benchmarks.suite.table import (
     headline_table,
     lead_table,
@@ -29,7 +29,6 @@ from benchmarks.suite.table import (
     sentence,
     training_sentence,
     training_table,
-    untrained_sentence,
     write_csv,
 )
 
@@ -112,15 +111,11 @@ def write_tables(options: argparse.Namespace) -> None:
         versions.append(f"`{half}`: XSDC as of commit {', '.join(commits)} (fingerprint {code}).")
         write_between_markers(PAGE, f"{sentence(halves[half])}\n\n{lead_table(halves[half])}", name=half)
     write_between_markers(PAGE, "\n".join(versions), name="version")
-    code = code_of_half(records, "settle", asked, methods=(OURS, UNTRAINED))
-    both = of_half(collect(records, code=code, methods=(OURS, UNTRAINED)), "settle")
-    write_between_markers(PAGE, means_table(both), name="means")
-    code = code_of_half(records, "settle", asked, methods=(UNTRAINED,))
-    alone = of_half(collect(records, code=code, methods=(UNTRAINED,)), "settle")
-    commits = sorted({trial["commit"] for cell in alone for trial in cell.trials[UNTRAINED]})
-    said = f"{untrained_sentence(alone)} (Commit {', '.join(commits)}, fingerprint {code}.)"
-    write_between_markers(PAGE, said, name="untrained")
-    write_between_markers(PAGE, f"{training_sentence(both)}\n\n{training_table(both)}", name="training")
+    write_between_markers(PAGE, means_table(halves["settle"]), name="means")
+    code = code_of_half(records, "settle", asked, methods=(OURS, TRAINED))
+    both = of_half(collect(records, code=code, methods=(OURS, TRAINED)), "settle")
+    said = f"{training_sentence(both)} (Fingerprint {code}.)"
+    write_between_markers(PAGE, f"{said}\n\n{training_table(both)}", name="training")
     cells = [cell for half in HALVES for cell in halves[half]]
     write_between_markers(PAGE, methods_table(cells), name="methods")
     write_between_markers(README, headline_table(cells), name="suite")

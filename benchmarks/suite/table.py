@@ -13,7 +13,7 @@ from benchmarks.measure import markdown_table
 from benchmarks.suite.methods import METHODS
 from benchmarks.suite.regimes import LEVELS
 from benchmarks.suite.sets import BY_NAME, SETS, Kind
-from benchmarks.suite.summary import OURS, UNTRAINED, Cell, of_half, overall
+from benchmarks.suite.summary import OURS, TRAINED, Cell, of_half, overall
 
 LEVEL_NAMES = {
     "0": "nothing",
@@ -86,7 +86,7 @@ def headline_table(cells: Sequence[Cell]) -> str:
 
 def training_table(cells: Sequence[Cell]) -> str:
     """Points of accuracy that training is worth; sets in rows, levels in columns, the mean of each at the end."""
-    gain = {(cell.set, cell.level): cell.difference(OURS, UNTRAINED)[0] for cell in cells}
+    gain = {(cell.set, cell.level): cell.difference(TRAINED, OURS)[0] for cell in cells}
     names = [entry.name for entry in SETS if any(name == entry.name for name, _ in gain)]
     rows = []
     for name in names:
@@ -102,46 +102,22 @@ def _mean_or_blank(values: Sequence[float]) -> str:
 
 
 def means_table(cells: Sequence[Cell]) -> str:
-    """Mean leads by kind of data and by level, with training and without."""
+    """Mean leads by kind of data and by level."""
     groups = {f"data: {kind}": [c for c in cells if BY_NAME[c.set].kind == kind] for kind in get_args(Kind)}
     groups |= {f"level: {level}": [c for c in cells if c.level == level] for level in LEVELS}
-    rows = [
-        [name, str(len(some)), *(points(fmean(c.difference(m, c.best)[0] for c in some)) for m in (OURS, UNTRAINED))]
-        for name, some in groups.items()
-        if some
-    ]
-    return markdown_table(["cells of", "number", "mean lead", "mean lead without training"], rows)
+    rows = [[name, str(len(some)), points(fmean(c.lead for c in some))] for name, some in groups.items() if some]
+    return markdown_table(["cells of", "number", "mean lead"], rows)
 
 
 def training_sentence(cells: Sequence[Cell]) -> str:
     """How often training helps and harms."""
-    gains = [cell.difference(OURS, UNTRAINED)[0] for cell in cells]
-    worst = min(cells, key=lambda cell: cell.difference(OURS, UNTRAINED)[0])
+    gains = [cell.difference(TRAINED, OURS)[0] for cell in cells]
+    worst = min(cells, key=lambda cell: cell.difference(TRAINED, OURS)[0])
     helps, harms = sum(g > 0.005 for g in gains), sum(g < -0.005 for g in gains)
     return (
         f"Training gains more than half a point in {helps} of {len(gains)} cells and loses more than half a point in"
         f" {harms}; in the mean it is worth {points(fmean(gains))} points. Most is lost on {worst.set} at"
         f" {worst.level}: {points(min(gains))}."
-    )
-
-
-def untrained_sentence(cells: Sequence[Cell]) -> str:
-    """How XSDC does without training."""
-    leads = [cell.difference(UNTRAINED, cell.best)[0] for cell in cells]
-    worst = cells[leads.index(min(leads))]
-    ahead, near, far = sum(x > 0 for x in leads), sum(x >= -0.02 for x in leads), sum(x < -0.05 for x in leads)
-    share = 100 / len(leads)
-    by_level = {
-        level: [x for cell, x in zip(cells, leads, strict=True) if cell.level == level]
-        for level in LEVELS
-        if any(cell.level == level for cell in cells)
-    }
-    return (
-        f"Without training XSDC is ahead of the best rival in {ahead} of {len(leads)} cells ({ahead * share:.0f} %),"
-        f" within two points of it in {near * share:.0f} %, more than five behind in {far * share:.0f} %, worst on"
-        f" {worst.set} at {worst.level}: {points(min(leads))}. Mean lead {points(fmean(leads))} points; by level "
-        + ", ".join(f"{level} {points(fmean(some))}" for level, some in by_level.items())
-        + "."
     )
 
 

@@ -88,8 +88,8 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         none; "published" trains, labels and classifies as the paper does, see `as_published`.
     effort : {"fast", "normal", "best"}
         Whether the network is trained, where ``max_iter`` and ``supervised_iter`` are "auto": "fast" never; "normal"
-        where it gained accuracy in the mean of many data sets, which is for images and not for vectors; "best" always.
-        A network of your own is trained unless it is "fast".
+        if you give or name the network, for training the one that "auto" chooses gained nothing in the mean of many
+        data sets; "best" always.
     cluster_size : "auto", "equal", (min, max), one pair per class, or mapping from class to pair
         Bounds on the share of points in a class, n_min / n and n_max / n. "equal" is the paper's default, 1/k each.
         "auto" trains between half and twice that and chooses at the end, by a criterion that needs no labels, among
@@ -102,7 +102,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         How M is filled in at each step: "balancing", the paper's Algorithm 1, "pseudo-labels", "deep-clustering",
         "eigen", "eigen-kmeans", "hard", "graph", or one of your own, see `xsdc.labelers`.
     max_iter, supervised_iter : int or "auto"
-        Steps on all points, after steps on labeled points alone; "auto" by ``effort`` and the kind of the data.
+        Steps on all points, after steps on labeled points alone; "auto" by ``effort`` and the kind of the network.
     batch_size, labeled_batch_size : int
         Unlabeled points in a step, copies counted, and labeled ones.
     piece_size : int, optional
@@ -669,7 +669,8 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             for name, value in self.get_params(deep=False).items()
             if name not in ("n_clusters", "network", "channels", "random_state", "validation")
         }
-        return read_settings(validation_set=self.validation, **options)
+        given = not (isinstance(self.network, str) and self.network == "auto")
+        return read_settings(validation_set=self.validation, network_given=given, **options)
 
     def _read(self, X: Any, *, reset: bool) -> Any:
         """Check the data; images are checked by the network, rows of a source when they are read."""

@@ -24,7 +24,7 @@ from benchmarks.suite.regimes import LEVELS, UNLABELED, Given, _draw_labels, mak
 from benchmarks.suite.rivals import RIVALS
 from benchmarks.suite.runner import Unit, read_log, run, run_unit
 from benchmarks.suite.sets import SETS, prepare
-from benchmarks.suite.summary import OURS, UNTRAINED, collect, of_half, overall
+from benchmarks.suite.summary import OURS, TRAINED, collect, of_half, overall
 from benchmarks.suite.table import (
     headline_table,
     lead_table,
@@ -33,7 +33,6 @@ from benchmarks.suite.table import (
     sentence,
     training_sentence,
     training_table,
-    untrained_sentence,
 )
 from tests.problems import blobs
 
@@ -171,7 +170,7 @@ class TestMethods:
 
     def test_ours_and_rivals_have_versions_of_their_own(self):
         codes = {METHODS[name].code for name in METHODS}
-        assert METHODS[OURS].code == METHODS[UNTRAINED].code
+        assert METHODS[OURS].code == METHODS[TRAINED].code
         assert len(codes) == 3  # the shuffled ones have one of their own
 
     def test_clusterings_count_wherever_there_is_no_label(self):
@@ -367,7 +366,7 @@ def trial(name, level, seed, method, accuracy, *, code=None, seconds=1.0):
 
 RECORDS = [
     *(trial("wine", "5", s, OURS, a, code="new", seconds=2.0) for s, a in enumerate((0.9, 0.8, 0.7))),
-    *(trial("wine", "5", s, UNTRAINED, a, code="new") for s, a in enumerate((0.85, 0.8, 0.75))),
+    *(trial("wine", "5", s, TRAINED, a, code="new") for s, a in enumerate((0.85, 0.8, 0.75))),
     *(trial("wine", "5", s, OURS, 0.1, code="old") for s in range(3)),
     *(trial("wine", "5", s, "SVC", a, seconds=0.5) for s, a in enumerate((0.8, 0.9, 0.5))),
     *(trial("wine", "5", s, "LDA", a) for s, a in enumerate((0.95, 0.85, 0.81))),
@@ -412,12 +411,10 @@ class TestSummary:
         assert "| 0.800 / 0.870 (-7.0 ± 2.0) |" in lead_table(cells)
         assert "| SVC | 1 |" in methods_table(cells)
         assert "| settle | 5 labels per class | 1 | 0.800 | 0.870 (LDA) | 0.870 | 0 |" in headline_table(cells)
-        both = collect(RECORDS, code="new", methods=(OURS, UNTRAINED))
+        both = collect(RECORDS, code="new", methods=(OURS, TRAINED))
         assert "| wine |  |  |  | +0.0 |" in training_table(both)
-        assert "| data: table | 1 | -7.0 | -7.0 |" in means_table(both)
-        assert "| level: 5 | 1 | -7.0 | -7.0 |" in means_table(both)
-        alone = collect(RECORDS, code="new", methods=(UNTRAINED,))
-        assert untrained_sentence(alone).endswith("worst on wine at 5: -7.0. Mean lead -7.0 points; by level 5 -7.0.")
+        assert "| data: table | 1 | -7.0 |" in means_table(both)
+        assert "| level: 5 | 1 | -7.0 |" in means_table(both)
         assert training_sentence(both).startswith("Training gains more than half a point in 0 of 1 cells")
 
 
@@ -435,7 +432,7 @@ class TestCommand:
         pytest.importorskip("matplotlib")
         docs = tmp_path / "docs"
         (docs / "suite").mkdir(parents=True)
-        names = ("version", "settle", "report", "means", "untrained", "training", "methods", "suite")
+        names = ("version", "settle", "report", "means", "training", "methods", "suite")
         page = "".join(f"<!-- {name}:start -->\n<!-- {name}:end -->\n" for name in names)
         for path in (docs / "suite.md", tmp_path / "README.md"):
             path.write_text(page, encoding="utf-8")
@@ -460,7 +457,7 @@ class TestCommand:
         assert command.code_of_half(records, "settle", "old") == "old"
         assert command.code_of_half(records, "settle", "unheard") == "late"
         assert command.code_of_half(records, "report", "unheard") == "newer"
-        assert command.code_of_half(records, "settle", "newer", methods=(OURS, UNTRAINED)) == "new"
+        assert command.code_of_half(records, "settle", "newer", methods=(OURS, TRAINED)) == "new"
         with pytest.raises(SystemExit, match="no trials of the code old on report"):
             command.code_of_half(records, "report", "old", strict=True)
         with pytest.raises(SystemExit, match="They have: none"):

@@ -118,7 +118,7 @@ SIZES: dict[str, Any] = {
 
 ESTIMATOR: dict[str, Any] = SIZES | {
     "algorithm": text("ensemble, or published: train, label and classify as the paper does.", panel=TRAINING),
-    "effort": text("When to train: fast (never), normal (where it gains on average) or best (always).", panel=TRAINING),
+    "effort": text("When to train: fast (never), normal (a network that is named) or best (always).", panel=TRAINING),
     "network": parsed(
         network, "auto, kn, lenet5-ckn, ckn-gm, cnn, or a JSON file of layers.", panel=TRAINING, metavar="NAME|FILE"
     ),

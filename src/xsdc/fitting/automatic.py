@@ -10,7 +10,7 @@ from xsdc.fitting.bounds import Bounds
 from xsdc.fitting.choices import Choices
 from xsdc.fitting.knowledge import Knowledge
 from xsdc.fitting.settings import Settings
-from xsdc.networks import LayeredNetwork, Network, group_parameters
+from xsdc.networks import Network, group_parameters
 from xsdc.networks.build import NetworkSpec
 from xsdc.training import Plan
 
@@ -59,8 +59,8 @@ def choose_plan(settings: Settings, network: Network, knowledge: Knowledge, choi
     supervised = _supervised_steps(settings, network, knowledge, labeled=labeled, on_sphere=on_sphere, choices=choices)
     joint = settings.max_iter
     untrained = _why_pointless(network, knowledge)
-    if joint == "auto" and settings.supervised_iter == "auto":
-        untrained = untrained or _why_spared(settings, network)
+    if joint == "auto" and not settings.trains:
+        untrained = untrained or _why_spared(settings)
     if untrained and joint in ("auto", 0) and settings.supervised_iter in ("auto", 0):
         choices.note("max_iter", 0, untrained)
         joint = supervised = 0
@@ -103,15 +103,11 @@ def _why_pointless(network: Network, knowledge: Knowledge) -> str | None:
     return f"fewer than {fewest} points, too few to train with" if knowledge.n < fewest else None
 
 
-def _why_spared(settings: Settings, network: Network) -> str | None:
-    """Say why a network is not trained that could be, unless it is."""
-    if settings.algorithm == "published":
-        return None
+def _why_spared(settings: Settings) -> str:
+    """Say why a network is not trained that could be."""
     if settings.effort == "fast":
         return "effort='fast': no training"
-    if settings.effort == "normal" and isinstance(network, LayeredNetwork) and len(network.input_shape) == 1:
-        return "vectors: training gains nothing in the mean of many data sets (docs/suite.md); effort='best' trains"
-    return None
+    return "training gains nothing in the mean of many data sets (docs/suite.md); effort='best' trains"
 
 
 def _supervised_steps(

@@ -32,6 +32,7 @@ class Settings:
 
     algorithm: str
     effort: str
+    network_given: bool
     cluster_size: ClusterSize
     labeler: Labeler
     max_iter: int | Auto
@@ -55,11 +56,18 @@ class Settings:
     callbacks: tuple[Callback, ...]
     progress: bool | Auto
 
+    @property
+    def trains(self) -> bool:
+        """Whether a network is trained where the user has not said for how many steps."""
+        wanted = self.effort == "best" or (self.effort == "normal" and self.network_given)
+        return wanted or self.algorithm == "published"
+
 
 def read_settings(
     *,
     algorithm: str,
     effort: str,
+    network_given: bool,
     cluster_size: ClusterSize,
     labeler: str | Labeler,
     max_iter: int | Auto,
@@ -105,6 +113,7 @@ def read_settings(
     return Settings(
         algorithm=algorithm,
         effort=effort,
+        network_given=network_given,
         cluster_size=cluster_size,
         labeler=found,
         max_iter=_count_or_auto(max_iter, "max_iter"),

@@ -252,7 +252,9 @@ def why_anew(kept: Kept, before: Course | None) -> str | None:
 
 def trained_on(settings: Settings) -> Settings:
     """Options for going on with a network: a tenth of the steps, all of them on all points."""
-    steps = STEPS if settings.max_iter == "auto" else -(-settings.max_iter // 10)
+    if settings.max_iter == "auto":
+        return replace(settings, max_iter=STEPS if settings.trains else 0, supervised_iter=0)
+    steps = -(-settings.max_iter // 10)
     return replace(settings, max_iter=steps, supervised_iter=0)
 
 
