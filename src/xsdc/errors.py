@@ -6,7 +6,17 @@ from collections.abc import Sequence
 
 
 class InvalidInputError(ValueError):
-    """The input is not what was required; the message says what came and what to do."""
+    """The input is not what was required; the message says what came and what to do.
+
+    Attributes
+    ----------
+    option : str or None
+        The option or parameter that it is about, by its name in Python, for those who have another name for it.
+    """
+
+    def __init__(self, message: str, *, option: str | None = None) -> None:
+        super().__init__(message)
+        self.option = option
 
 
 class InfeasibleError(InvalidInputError):

@@ -705,6 +705,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             return source
         X = X if source is None else source
         if is_image_array(X):
+            X = X if hasattr(X, "ndim") else np.asarray(X)
             least = 2 if reset else 1
             if len(X) < least:
                 raise InvalidInputError(f"X must hold at least {least} image(s); it has n_samples={len(X)}.")
@@ -728,7 +729,8 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         try:
             read: Array = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=least)
         except (TypeError, ValueError) as error:
-            words = [str(name) for name, kind in dict(getattr(X, "dtypes", {})).items() if kind.kind not in "biufc"]
+            types = zip(getattr(X, "columns", ()), getattr(X, "dtypes", ()), strict=False)  # names may come twice
+            words = [str(name) for name, kind in types if getattr(kind, "kind", "O") not in "biufc"]
             if not words:
                 raise
             raise InvalidInputError(

@@ -114,18 +114,25 @@ def as_pairs(pairs: object, *, n: int, name: str) -> np.ndarray[tuple[int, ...],
     try:
         array = pairs.detach().cpu().numpy() if isinstance(pairs, Tensor) else np.asarray(pairs)
     except ValueError as error:
-        raise InvalidInputError(f"{name} must be pairs of indices, two each; they differ in length.") from error
+        raise InvalidInputError(
+            f"{name} must be pairs of indices, two each; they differ in length.", option=name
+        ) from error
     if array.size == 0:
         return np.empty((0, 2), dtype=np.int64)
     if array.ndim != 2 or array.shape[1] != 2:
-        raise InvalidInputError(f"{name} must be pairs of indices, shape (m, 2); it has shape {array.shape}.")
+        raise InvalidInputError(
+            f"{name} must be pairs of indices, shape (m, 2); it has shape {array.shape}.", option=name
+        )
     if array.dtype.kind not in "iu":
-        raise InvalidInputError(f"{name} must hold integers (positions of points); it holds {array.dtype}.")
+        raise InvalidInputError(
+            f"{name} must hold integers (positions of points); it holds {array.dtype}.", option=name
+        )
     outside = np.flatnonzero(((array < 0) | (array >= n)).any(axis=1))
     if outside.size:
         raise InvalidInputError(
             f"{name} must hold indices from 0 to {n - 1}; pair {tuple(array[outside[0]].tolist())} does not"
-            f" ({outside.size} such pairs)."
+            f" ({outside.size} such pairs).",
+            option=name,
         )
     return array.astype(np.int64, copy=False)
 
@@ -138,7 +145,7 @@ def as_positive(value: float, *, name: str, allow_zero: bool = False) -> float:
         number = math.nan
     if not math.isfinite(number) or number < 0 or (number == 0 and not allow_zero):
         bound = "zero or more" if allow_zero else "above zero"
-        raise InvalidInputError(f"{name} must be a finite number {bound}; it is {value!r}.")
+        raise InvalidInputError(f"{name} must be a finite number {bound}; it is {value!r}.", option=name)
     return number
 
 
@@ -149,9 +156,9 @@ def as_count(value: int, *, name: str, minimum: int = 1, maximum: int | None = N
     except (TypeError, ValueError):
         whole = False
     if not whole or value < minimum:
-        raise InvalidInputError(f"{name} must be a whole number of at least {minimum}; it is {value!r}.")
+        raise InvalidInputError(f"{name} must be a whole number of at least {minimum}; it is {value!r}.", option=name)
     if maximum is not None and value > maximum:
-        raise InvalidInputError(f"{name} must be at most {maximum}; it is {value}.")
+        raise InvalidInputError(f"{name} must be at most {maximum}; it is {value}.", option=name)
     return int(value)
 
 

@@ -49,13 +49,13 @@ BAD = {
     "no such option": (["fit", "flowers.csv", "--labels", "kind"], "No such option"),
     "no such command": (["fitt"], "No such command"),
     "word for a number": (["fit", "flowers.csv", "--max-iter", "many"], "whole number"),
-    "negative steps": (["fit", "flowers.csv", "--max-iter", "-3"], "--max-iter must"),
+    "negative steps": (["fit", "flowers.csv", "--max-iter", "-3"], "On the command line it is --max-iter"),
     "no such network": (["fit", "flowers.csv", "--network", "resnet"], "network"),
     "no such labeler": (["fit", "flowers.csv", "--labeler", "magic"], "labeler"),
     "no such network file": (["fit", "flowers.csv", "--network", "net.json"], "net.json"),
     "bounds in disorder": (
         ["fit", "flowers.csv", "--n-clusters", "3", "--cluster-size", "0.5,0.2"],
-        "--cluster-size must",
+        "On the command line it is --cluster-size",
     ),
     "bounds that are words": (["fit", "flowers.csv", "--cluster-size", "small"], "MIN,MAX"),
     "bounds that cannot be met": (["fit", "flowers.csv", "--n-clusters", "3", "--cluster-size", "0.1,0.2"], "Raise"),
@@ -342,10 +342,10 @@ def test_reproduce_refuses_what_there_is_not(xsdc):
 
 NONSENSE = {
     "source": ({"data": {"source": 5}}, "source must be"),
-    "column": ({"data": {"label_column": 3}}, "--label-column must be text"),
+    "column": ({"data": {"label_column": 3}}, "On the command line it is --label-column"),
     "scale": ({"data": {"scale": [1]}}, "scale must be"),
     "ignore": ({"data": {"ignore": "age"}}, "ignore must be a list"),
-    "keep": ({"data": {"keep_labels": "all"}}, "--keep-labels must be"),
+    "keep": ({"data": {"keep_labels": "all"}}, "On the command line it is --keep-labels"),
     "seed": ({"seed": -4}, "seed must be"),
     "word": ({"seed": "x"}, "seed must be"),
     "option": ({"options": {"colour": 1}}, "no option 'colour'"),

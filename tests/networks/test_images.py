@@ -54,7 +54,6 @@ def test_ambiguous_layouts_are_asked_about(shape):
         (np.zeros((3, 4)), {}, r"\(n, H, W\).*shape \(3, 4\)"),
         (np.zeros((0, 8, 8)), {}, "must hold images"),
         (np.zeros((2, 8, 8), dtype=np.int64), {}, "uint8"),
-        (np.zeros((2, 8, 8), dtype=bool), {}, "uint8"),
         (torch.zeros(2, 8, 8, dtype=torch.int32), {}, "uint8"),
         (np.array([[["a"]]]), {}, "numbers"),
         (np.full((2, 8, 8), np.nan), {}, "finite"),

@@ -51,9 +51,9 @@ def _tell(error: Exception) -> int:
     from xsdc.errors import InvalidInputError  # noqa: PLC0415
 
     if isinstance(error, InvalidInputError):
-        from xsdc.runs.words import in_words  # noqa: PLC0415
+        from xsdc.runs.words import with_option  # noqa: PLC0415
 
-        fail(in_words(str(error)))
+        fail(with_option(str(error), error.option))
         return WRONG_INPUT
     if isinstance(error, MemoryError):
         fail("There is not enough memory for this. Give fewer points, or smaller images with --image-size.")

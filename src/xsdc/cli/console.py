@@ -20,14 +20,22 @@ OUT = Console(highlight=False, soft_wrap=True)
 ERR = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
+CONTROL = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
+
+
+def plain(text: str) -> str:
+    """Show what would steer a terminal, in names and cells from anywhere, as what it is; markup is no markup either."""
+    return escape(text.translate(CONTROL))
+
+
 def fail(message: str) -> None:
     """Print an error."""
-    ERR.print(f"[bold red]Error:[/] {escape(message)}")
+    ERR.print(f"[bold red]Error:[/] {plain(message)}")
 
 
 def note(message: str) -> None:
     """Print something worth knowing."""
-    ERR.print(f"[yellow]Note:[/] {escape(message)}")
+    ERR.print(f"[yellow]Note:[/] {plain(message)}")
 
 
 def print_json(content: Any) -> None:
@@ -37,13 +45,11 @@ def print_json(content: Any) -> None:
 
 def print_table(rows: list[tuple[str, str]], *, title: str | None = None) -> None:
     """Print pairs of a name and a value."""
-    table = Table(
-        show_header=False, box=None, padding=(0, 2, 0, 0), title=title and escape(title), title_justify="left"
-    )
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0), title=title and plain(title), title_justify="left")
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in rows:
-        table.add_row(escape(name), escape(value))
+        table.add_row(plain(name), plain(value))
     OUT.print(table)
 
 

@@ -6,9 +6,8 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 
-from xsdc.cli.console import OUT, print_json
+from xsdc.cli.console import OUT, plain, print_json
 from xsdc.cli.fit import read_configuration
 from xsdc.cli.groups import takes
 from xsdc.cli.options import DATA, SIZES
@@ -25,7 +24,6 @@ def doctor(
 ) -> None:
     """Check labels, pairs, sizes and columns of DATA before training; exit code 2 where a fit would refuse them."""
     from xsdc.runs.doctor import examine  # noqa: PLC0415
-    from xsdc.runs.words import in_words  # noqa: PLC0415
 
     configuration = read_configuration(source, data, options)
     assert configuration is not None  # noqa: S101  there is a source
@@ -34,10 +32,10 @@ def doctor(
     if json:
         print_json({"healthy": not grave, "symptoms": [asdict(symptom) for symptom in symptoms]})
     else:
-        OUT.print(f"[bold]{escape(given.dataset.name)}[/]: {given.dataset.n:,} points")
+        OUT.print(f"[bold]{plain(given.dataset.name)}[/]: {given.dataset.n:,} points")
         for symptom in symptoms:
-            said = f"{symptom.what}: {in_words(symptom.detail)}"
-            OUT.print(f"[{COLOURS[symptom.level]}]{symptom.level}[/]  {escape(said)}")
+            said = f"{symptom.what}: {symptom.detail}"
+            OUT.print(f"[{COLOURS[symptom.level]}]{symptom.level}[/]  {plain(said)}")
         warned = any(symptom.level == "warning" for symptom in symptoms)
         OUT.print(
             "A fit would refuse this."

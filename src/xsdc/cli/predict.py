@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from xsdc.cli.console import ERR, OUT, note
+from xsdc.cli.console import CONTROL, ERR, OUT, note
 from xsdc.cli.options import limits as read_limits
 from xsdc.errors import InvalidInputError
 
@@ -70,4 +70,4 @@ def show(path: Path) -> None:
     """Print a file, a piece at a time."""
     with path.open(encoding="utf-8", newline="") as file:
         while piece := file.read(PIECE):
-            OUT.out(piece, end="")
+            OUT.out(piece.translate(CONTROL) if OUT.is_terminal else piece, end="")

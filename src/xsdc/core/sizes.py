@@ -46,7 +46,8 @@ class ClassSizes:
             i = wrong[0]
             raise InvalidInputError(
                 "cluster_size must hold fractions with 0 <= minimum <= maximum <= 1 and a maximum above zero; it says"
-                f" ({lo[i]:g}, {hi[i]:g})."
+                f" ({lo[i]:g}, {hi[i]:g}).",
+                option="cluster_size",
             )
 
     @classmethod

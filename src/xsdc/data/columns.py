@@ -22,6 +22,7 @@ ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?")
 DOTTED_DATE = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})((?: .*)?)")  # day, month, year
 MEASURED = re.compile(r"([<>≤≥~≈=$€£]*)\s*[-+]?[0-9]+(?:[.,][0-9]+)*\s*([^\d\s.,:/-]\S{0,7})?")
 FEW_UNITS = 3
+MINUS = "\u2212"  # the sign that is set in print
 NESTED = (list, tuple, dict, set, np.ndarray)
 NONE = frozenset((*MISSING, "NaT"))
 
@@ -108,7 +109,8 @@ def with_units(words: npt.NDArray[np.object_]) -> bool:
 def as_numbers(column: pd.Series) -> Numbers:
     """Read cells as numbers; NaN for what is missing, infinite or no number."""
     if not types.is_numeric_dtype(column):
-        column = pd.to_numeric(pd.Series(as_words(column), dtype=object), errors="coerce")
+        words = [word.replace(MINUS, "-") for word in as_words(column)]
+        column = pd.to_numeric(pd.Series(words, dtype=object), errors="coerce")
     numbers = np.array(column.to_numpy(dtype=np.float64, na_value=np.nan))
     numbers[~(np.abs(numbers) <= HUGE)] = np.nan
     return numbers
@@ -122,12 +124,13 @@ def as_days(column: pd.Series) -> Numbers:
     if types.is_timedelta64_dtype(column):
         return np.asarray(column.dt.total_seconds() / 86400, dtype=np.float64)
     if types.is_datetime64_any_dtype(column):
-        dates = pd.to_datetime(column, utc=True)
+        dates = column
     else:
         words = [_as_iso(word) for word in as_words(column)]
         dates = pd.to_datetime(pd.Series(words, dtype=object), format="ISO8601", errors="coerce", utc=True)
-    days = (dates - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
-    return np.asarray(days, dtype=np.float64)
+    moments = dates.to_numpy(dtype="datetime64[us]")  # nanoseconds begin in 1677
+    days: Numbers = (moments - np.datetime64(0, "us")) / np.timedelta64(1, "D")
+    return days
 
 
 def _as_iso(word: str) -> str | None:

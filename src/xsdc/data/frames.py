@@ -249,6 +249,7 @@ def _named_counter(schema: Any, n: int) -> dict[str, Any] | None:
 
 def _as_frame(batch: Any, counter: dict[str, Any] | None, done: int) -> pd.DataFrame:
     """Make a data frame of a batch; names of an index become columns, as in a reading of the whole."""
+    batch.validate(full=True)  # what is wrong in a cell would show later, wherever it is looked at
     frame: pd.DataFrame = batch.to_pandas()
     if counter is not None:
         counts = counter["start"] + counter["step"] * np.arange(done, done + len(frame))

@@ -1,11 +1,14 @@
 """AnnData files, as single-cell data come in.
 
 Only ``X`` and ``obs`` are read, straight from HDF5, and the places of a sparse ``X`` are checked before they are used:
-SciPy does not look at them, and a file that has them wrong would make it read and write outside of its arrays.
+SciPy does not look at them, and a file that has them wrong would make it read and write outside of its arrays. Before,
+another process has read the file, since the HDF5 library itself crashes or hangs on some damaged ones.
 """
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +29,9 @@ from xsdc.errors import InvalidInputError
 
 NOTE = "X is used as it is, without normalising or choosing genes."
 SPARSE = {"csr_matrix": "csr", "csc_matrix": "csc", "csr": "csr", "csc": "csc"}
+PATIENCE, SPEED = 20.0, 1_000_000  # seconds that another process may read a file, and bytes a second beyond
+PROBE_MEMORY = 2**30  # bytes that it may take beyond twice the file
+_PROBED: set[tuple[str, int, int]] = set()  # files that it has read, as they were
 WORD = 16  # bytes that a cell of text takes at least
 Array = npt.NDArray[Any]
 
@@ -141,13 +147,33 @@ def open_h5ad(path: Path) -> Iterator[StoredMatrix]:
     h5py = require_module("h5py", extra="h5ad", purpose="Reading h5ad")
     require_module("anndata", extra="h5ad", purpose="Reading h5ad")
     try:
-        file = h5py.File(path, "r")
-        with file:
+        with path.open("rb"):
+            pass  # what cannot be opened is told as of any file
+        _probe(path)
+        with h5py.File(path, "r") as file:
             yield _described(file, path.name)
     except InvalidInputError:
         raise
     except Exception as error:  # of many kinds, some of them private, depending on where the file breaks
         raise InvalidInputError(f"`{path.name}` cannot be read as AnnData: {first_line(error)}.") from error
+
+
+def _probe(path: Path) -> None:
+    """Have another process read the file first, which may crash, hang or run out of memory in the place of this one."""
+    stat = path.stat()
+    key = (str(path.resolve()), stat.st_size, stat.st_mtime_ns)
+    if key in _PROBED:
+        return
+    seconds, memory = PATIENCE + stat.st_size / SPEED, PROBE_MEMORY + 2 * stat.st_size
+    command = [sys.executable, "-I", str(Path(__file__).with_name("hdf5_probe.py")), str(path), str(memory)]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=seconds, check=False)  # noqa: S603
+    except subprocess.TimeoutExpired as error:
+        raise ValueError(f"reading it takes more than {seconds:.0f} seconds, or never ends") from error
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise ValueError(said[-1] if said and done.returncode > 0 else "it makes the HDF5 library crash")
+    _PROBED.add(key)
 
 
 def _described(file: Any, name: str) -> StoredMatrix:

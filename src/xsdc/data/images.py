@@ -268,7 +268,9 @@ def common_size(sizes: list[tuple[int, int]], image_size: ImageSize, *, name: st
     elif isinstance(image_size, int) and image_size >= 1:
         target = image_size, image_size
     else:
-        raise InvalidInputError(f"image_size must be a whole number of at least 1; it is {image_size!r}.")
+        raise InvalidInputError(
+            f"image_size must be a whole number of at least 1; it is {image_size!r}.", option="image_size"
+        )
     changed = len(sizes) - counts[target]
     if not changed:
         return target, []

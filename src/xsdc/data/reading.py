@@ -280,7 +280,9 @@ def _kinds() -> str:
 
 def _refuse_image_size(image_size: ImageSize, name: str) -> None:
     if image_size is not None:
-        raise InvalidInputError(f"image_size is for a folder or zip of images; `{name}` is none. Leave it out.")
+        raise InvalidInputError(
+            f"image_size is for a folder or zip of images; `{name}` is none. Leave it out.", option="image_size"
+        )
 
 
 def _unknown(source: str) -> str:

@@ -66,7 +66,9 @@ def read_parquet(path: Path, roles: Roles) -> Dataset:
     """
     require_memory(2 * parquet_size(path), what=f"Reading `{path.name}`")
     with open_parquet(path) as file:
-        frame = file.read().to_pandas()
+        table = file.read()
+        table.validate(full=True)  # what is wrong in a cell would show later, wherever it is looked at
+        frame = table.to_pandas()
         if any(name is not None for name in frame.index.names):
             frame = frame.reset_index()
     return from_frame(frame, roles, name=path.name, notes=[])

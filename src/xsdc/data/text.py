@@ -289,7 +289,7 @@ def _scan(path: Path, encoding: str) -> int:
             letters = decoder.decode(piece)
             foreign = foreign or "\x00" in letters
             blank = blank and not letters.strip()
-        blank = blank and not decoder.decode(b"", final=True).strip()
+        blank = not decoder.decode(b"", final=True).strip() and blank  # raises where a letter is cut off
     if foreign:
         raise InvalidInputError(f"`{path.name}` is not a table in text: it holds bytes that no text has.")
     if blank:

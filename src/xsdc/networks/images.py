@@ -94,11 +94,15 @@ def _as_pixels(X: object, *, name: str) -> Tensor:
             raise InvalidInputError(f"{name} must hold images of numbers; it holds {array.dtype}.")
         if array.dtype.itemsize > 1 and not array.dtype.isnative:
             array = array.astype(array.dtype.newbyteorder("="))
+        if array.dtype == bool:
+            array = array.astype(np.float32)
         if not array.flags.writeable or any(stride < 0 for stride in array.strides):
             array = array.copy()
         if array.dtype not in (np.uint8, np.float16, np.float32, np.float64):
             raise InvalidInputError(_type_message(name, str(array.dtype)))
         images = torch.from_numpy(array)
+    if images.dtype == torch.bool:
+        images = images.to(torch.float32)
     if images.dtype != torch.uint8 and not images.is_floating_point():
         raise InvalidInputError(_type_message(name, str(images.dtype)))
     return images

@@ -72,7 +72,7 @@ class DataOptions:
 
 def _require(holds: bool, name: str, wanted: str, owner: object) -> None:
     if not holds:
-        raise InvalidInputError(f"{name} must be {wanted}; it is {getattr(owner, name)!r}.")
+        raise InvalidInputError(f"{name} must be {wanted}; it is {getattr(owner, name)!r}.", option=name)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from xsdc.runs.configuration import Configuration
 from xsdc.runs.fit import check_knowledge
 from xsdc.runs.given import Given, read_given
 from xsdc.runs.symptoms import Symptom, find_symptoms
+from xsdc.runs.words import with_option
 
 
 def examine(configuration: Configuration) -> tuple[Given, list[Symptom]]:
@@ -44,15 +45,20 @@ def _clashes(given: Given, configuration: Configuration) -> Iterator[Symptom]:
     except InfeasibleError as error:
         yield Symptom("error", "sizes that cannot be met", str(error))
     except InvalidInputError as error:
-        yield Symptom("error", "labels or options", str(error))
+        yield Symptom("error", "labels or options", with_option(str(error), error.option))
     else:
         yield from (Symptom("warning", "labels or options", str(warning.message)) for warning in caught)
 
 
 def _preparation(given: Given, configuration: Configuration) -> Iterator[Symptom]:
     try:
-        preparation, _ = fit_preparation(given.at_hand, scale=configuration.data.scale)
+        preparation, Z = fit_preparation(given.at_hand, scale=configuration.data.scale)
     except InvalidInputError as error:
-        yield Symptom("error", "columns", str(error))
+        yield Symptom("error", "columns", with_option(str(error), error.option))
     else:
+        if bool((Z[:1] == Z).all()):
+            what = "images" if given.at_hand.kind == "images" else "rows"
+            yield Symptom(
+                "error", "nothing varies", f"All {what} are equal once they are made numbers. Look at the data."
+            )
         yield from (Symptom("note", "columns", text) for text in preparation.notes)

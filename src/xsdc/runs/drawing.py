@@ -17,6 +17,7 @@ from xsdc.errors import InvalidInputError
 from xsdc.report import Equivalence, Findings
 from xsdc.runs.folder import RunFolder, read_json
 from xsdc.runs.given import Given
+from xsdc.runs.tables import unguarded
 from xsdc.training import Callback, Trainer
 
 Ints = npt.NDArray[np.int64]
@@ -105,6 +106,7 @@ def read_findings(folder: RunFolder, metrics: dict[str, Any]) -> Findings:
     """Gather from the files of a run what its report says."""
     try:
         labels = pd.read_csv(folder.labels, dtype={"id": str, "label": str}, keep_default_na=False)
+        labels = labels.assign(**{name: labels[name].map(unguarded) for name in ("id", "label")})
         drawn = _read_points(folder.points)
         classes = list(metrics["found"]["sizes"])
         position = {name: code for code, name in enumerate(classes)}

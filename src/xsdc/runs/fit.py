@@ -29,7 +29,8 @@ from xsdc.runs.learned import finish, learn
 from xsdc.runs.metrics import list_suspicious, match_truth, summarise
 from xsdc.runs.publishing import abandon, claim, held, open_run, publish, replace_output
 from xsdc.runs.symptoms import FEW_LABELS, find_symptoms
-from xsdc.runs.words import in_words
+from xsdc.runs.tables import guarded
+from xsdc.runs.words import typed
 from xsdc.training import Callback, Processes
 
 Announce = Callable[[str], None]
@@ -205,11 +206,11 @@ def _write(
     if suspicious is None:
         folder.suspicious.unlink(missing_ok=True)  # of a run that was cut off
     else:
-        suspicious.to_csv(folder.suspicious, index=False)
+        guarded(suspicious).to_csv(folder.suspicious, index=False)
     write_json(folder.history, model.history_)
     truth = match_truth(model, given, codes)
     keep_drawing(folder.points, given, model, Z, points=points, before=before, truth=truth)
-    notes = [in_words(text) for text in (*given.dataset.notes, *prepared.preparation.notes)]
+    notes = [*given.dataset.notes, *prepared.preparation.notes]
     said = list_warnings(given, configuration, model, caught)
     metrics = summarise(model, given, codes, probability, shape=Z.shape[1:], notes=notes, warnings=said)
     begun, read, fitted = times
@@ -244,8 +245,9 @@ def read_resumed(folder: RunFolder, asked: Configuration | None) -> Configuratio
     if asked is not None and asked.as_dict() != configuration.as_dict():
         old, new = (flatten(c.as_dict()) for c in (configuration, asked))
         name = next(name for name in {**old, **new} if old.get(name) != new.get(name))
+        word = typed(name.rpartition(".")[2])
         raise InvalidInputError(
-            f"The run in {folder.path} was begun with {name} = {old.get(name)!r}, not {new.get(name)!r}. Give the same"
+            f"The run in {folder.path} was begun with {word} = {old.get(name)!r}, not {new.get(name)!r}. Give the same"
             " options, or only --out and --resume."
         )
     return configuration
@@ -327,14 +329,14 @@ def write_labels(
             "source": np.where(known, "given", "inferred"),
         }
     )
-    table.to_csv(path, index=False)
+    guarded(table).to_csv(path, index=False)
 
 
 def list_warnings(
     given: Given, configuration: Configuration, model: XSDC, caught: Sequence[warnings.WarningMessage]
 ) -> list[str]:
     """Say once what the fit warned of, what the data is suspicious of, and what was only guessed."""
-    said = list(dict.fromkeys(in_words(str(warning.message)) for warning in caught if is_for_users(warning)))
+    said = list(dict.fromkeys(str(warning.message) for warning in caught if is_for_users(warning)))
     grave = [s for s in find_symptoms(given) if s.level == "warning" and s.what != FEW_LABELS]  # few are what it is for
     said += [f"{symptom.what}: {symptom.detail}" for symptom in grave]
     if configuration.options["n_clusters"] is None and not given.names_classes:

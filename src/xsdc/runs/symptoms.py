@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from xsdc.data.columns import as_words
 from xsdc.data.suspects import find_choices, find_partly, find_unknown, is_called_code, looks_like_ids
 from xsdc.runs.given import Given
 
@@ -160,18 +161,23 @@ def _sampled(given: Given) -> str:
 def _same_rows(X: Any) -> npt.NDArray[np.int64]:
     """Give equal rows equal numbers."""
     if isinstance(X, pd.DataFrame):
-        keys = pd.util.hash_pandas_object(X.astype(str), index=False).to_numpy()
+        keys = pd.util.hash_pandas_object(X.apply(_as_text), index=False).to_numpy()
     else:
         flat = np.ascontiguousarray(np.asarray(X).reshape(len(X), -1))
         keys = np.array([hash(row.tobytes()) for row in flat])
     return np.unique(keys, return_inverse=True)[1].astype(np.int64)
 
 
+def _as_text(column: pd.Series) -> pd.Series:
+    """Write the cells of a column as text, bytes as well."""
+    return pd.Series(as_words(column), column.index) if column.dtype == object else column.astype(str)
+
+
 def _columns(given: Given) -> Iterator[Symptom]:
     X = given.at_hand.X
     if not isinstance(X, pd.DataFrame):
         if given.at_hand.kind == "vectors":
-            constant = int((np.ptp(X, axis=0) == 0).sum())
+            constant = int((X[:1] == X).all(axis=0).sum())
             if constant:
                 yield Symptom("note", "constant columns", f"{constant} of {X.shape[1]} columns say nothing.")
         return
@@ -238,7 +244,7 @@ def _telltales(given: Given, X: pd.DataFrame) -> Iterator[Symptom]:
         return
     told = []
     for name in X.columns:
-        column = X[name].iloc[known].astype(str).reset_index(drop=True)
+        column = _as_text(X[name].iloc[known]).reset_index(drop=True)
         if 2 <= column.nunique() <= 2 * classes.nunique() and (classes.groupby(column).nunique() == 1).all():
             told.append(name)
     if told:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -11,6 +12,8 @@ import pandas as pd
 
 from xsdc.errors import InvalidInputError
 
+# = begins a formula; so do the others where a function, a program or a sheet follows, but not in -, +1 and @name.
+FORMULA = re.compile(r"\s*(=|[-+@].*[(|!])", re.DOTALL)
 PARQUET = (".parquet", ".pq")
 
 
@@ -36,7 +39,7 @@ class TableWriter:
     def add(self, table: pd.DataFrame) -> None:
         """Write some rows."""
         if self._arrow is None:
-            table.to_csv(self._partial, mode="a" if self.n else "w", header=self.n == 0, index=False)
+            guarded(table).to_csv(self._partial, mode="a" if self.n else "w", header=self.n == 0, index=False)
         else:
             self._add_packed(table)
         self.n += len(table)
@@ -58,6 +61,23 @@ class TableWriter:
             parquet = importlib.import_module("pyarrow.parquet")
             self._packed = parquet.ParquetWriter(self._partial, packed.schema)
         self._packed.write_table(packed.cast(self._packed.schema))
+
+
+def guarded(table: pd.DataFrame) -> pd.DataFrame:
+    """Put an apostrophe before cells of text that a spreadsheet would run as a formula, as spreadsheets do."""
+    words = [
+        name for name in table.columns if table[name].dtype == object or isinstance(table[name].dtype, pd.StringDtype)
+    ]
+    return table.assign(**{name: table[name].map(_guard, na_action="ignore") for name in words})
+
+
+def _guard(cell: object) -> object:
+    return f"'{cell}" if isinstance(cell, str) and FORMULA.match(cell) else cell
+
+
+def unguarded(cell: str) -> str:
+    """Read what `guarded` wrote."""
+    return cell[1:] if cell.startswith("'") and FORMULA.match(cell[1:]) else cell
 
 
 def _as_text(column: pd.Series) -> pd.Series:

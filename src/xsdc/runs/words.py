@@ -1,15 +1,15 @@
-"""Options in the words of the command line."""
+"""How options are typed on the command line."""
 
 from __future__ import annotations
 
 import inspect
-import re
 from dataclasses import fields
 from functools import cache
 
 from xsdc.runs.configuration import NOT_KEPT, DataOptions
 
-OTHERS = {"n_trials": "--trials"}  # of commands that take more than data and estimator
+# Of commands that take more than data and estimator, and what is no option.
+OTHERS = {"n_trials": "--trials", "study_name": "--out", "source": "DATA"}
 
 
 @cache
@@ -17,24 +17,17 @@ def option_words() -> dict[str, str]:
     """How each option is typed, by its name: --image-size for image_size."""
     from xsdc.estimator import XSDC  # noqa: PLC0415  torch takes a second
 
-    names = [field.name for field in fields(DataOptions) if field.name != "source"]
+    names = [field.name for field in fields(DataOptions)]
     names += [name for name in inspect.signature(XSDC).parameters if name not in NOT_KEPT]
     return {name: f"--{name.replace('_', '-')}" for name in names} | OTHERS
 
 
-@cache
-def _pattern() -> re.Pattern[str]:
-    """Find names of options: those of one word, like ridge, only where they stand as in a file of configuration."""
-    long = sorted((name for name in option_words() if "_" in name), key=len, reverse=True)
-    return re.compile(
-        rf"(?<![\w.-])(?:(?:data|options)\.(?P<stored>{'|'.join(option_words())})|(?P<said>{'|'.join(long)}))(?!\w)"
-    )
+def typed(option: str) -> str:
+    """How an option is typed; its name where it is none of the command line."""
+    return option_words().get(option, option)
 
 
-def in_words(message: str) -> str:
-    """Say options as they are typed: --image-size for image_size, and for data.image_size of a configuration.
-
-    Names of one word, like ridge, are left: they are words of their own.
-    """
-    said = _pattern().sub(lambda found: option_words()[found["stored"] or found["said"]], message)
-    return said.replace("data.source", "DATA").replace("another study_name", "another --out")
+def with_option(message: str, option: str | None) -> str:
+    """Add to a message how the option that it is about is typed, where its name is not how it is typed."""
+    word = None if option is None else option_words().get(option)
+    return message if word is None or word in message else f"{message} On the command line it is {word}."

@@ -113,7 +113,8 @@ def claim(study: Study, marks: Mapping[str, Any]) -> None:
     if not found and study.get_trials(deepcopy=False):
         raise InvalidInputError(
             f"The study {study.study_name!r} holds trials that are not of this search. Give another study_name or"
-            " storage."
+            " storage.",
+            option="study_name",
         )
     for what, mark in marks.items():
         if what not in found:
@@ -121,7 +122,8 @@ def claim(study: Study, marks: Mapping[str, Any]) -> None:
         elif found[what] != mark:
             raise InvalidInputError(
                 f"The study {study.study_name!r} belongs to another search: other {what.replace('_', ' ')}"
-                f"{_difference(found[what], mark)}. Give the same, or another study_name or storage."
+                f"{_difference(found[what], mark)}. Give the same, or another study_name or storage.",
+                option="study_name",
             )
 
 

@@ -1,0 +1,1 @@
+"""Trials of what xsdc does with odd files, tampered models, kills, full disks, races and hostile arrays."""
