@@ -14,14 +14,17 @@ from xsdc.networks.rules import (
     ParameterGroups,
     PenalisedStep,
     SphereStep,
+    adaptive_steps,
     group_parameters,
     make_steps,
 )
 from xsdc.networks.saving import load_network, save_network
+from xsdc.networks.zoo import NAMES as NETWORK_NAMES
 from xsdc.networks.zoo import NETWORKS
 
 __all__ = [
     "NETWORKS",
+    "NETWORK_NAMES",
     "RBF",
     "ConvNystromLayer",
     "FixedNetwork",
@@ -37,6 +40,7 @@ __all__ = [
     "Pooling",
     "SphereRBF",
     "SphereStep",
+    "adaptive_steps",
     "as_images",
     "build_network",
     "gradient_map",

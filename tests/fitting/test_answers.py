@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from xsdc.fitting.steps import StepSolver
 
 from tests.problems import blobs, generator
 from xsdc import XSDC
@@ -12,7 +13,6 @@ from xsdc.core.agreement import agreement
 from xsdc.core.sizes import ClassSizes
 from xsdc.fitting import groups, read_knowledge
 from xsdc.fitting.bounds import Bounds
-from xsdc.fitting.steps import StepSolver
 from xsdc.networks import build_network
 from xsdc.training import Callback
 
