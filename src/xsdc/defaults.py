@@ -108,7 +108,7 @@ class Defaults:
     batch: int = 1024
     small_batch: int = 256
     sphere_rate: float = 2.0**-6
-    filter_rate: float = 0.03
+    filter_rate: float = 0.1
     weight_rate: float = 4e-3
     columns: int = 50
     image_columns: int = 75

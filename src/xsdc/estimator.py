@@ -172,9 +172,8 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         Cannot-links that the labels found do not meet.
     checked_ : CheckedLabels or None
         Where every class has labels: ``points``, labeled points without must-links whose classes have other labels;
-        the ``probabilities`` that the classifier gives them without their own; and ``unseen``, whether the training of
-        the network went without them too. Not saved, and None after `partial_fit` and with
-        ``algorithm="published"``.
+        and the ``probabilities`` that the classifier gives them without their own, before any training. Not saved, and
+        None after `partial_fit` and with ``algorithm="published"``.
     suspicious_labels_ : SuspiciousLabels or None
         The labels among those in ``checked_`` that are probably wrong, the most improbable first: ``points``,
         ``labels``, their ``probabilities``, and the ``likelier`` classes with their ``likelier_probabilities``. None

@@ -22,7 +22,6 @@ from xsdc.networks.rows import Rows
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 class Answers:
@@ -74,12 +73,12 @@ class Answers:
         Phi, _ = features_of_all(network, self.data)
         self.untrained = self._of(self.knowledge, Phi, learned=self.learned, choices=self.choices)
 
-    def after_training(self, network: Network, *, unseen: Bools) -> tuple[Outcome, bool]:
+    def after_training(self, network: Network) -> tuple[Outcome, bool]:
         """Label all points by what was learned too; return the better answer, and whether it is this one."""
         assert self.untrained is not None  # noqa: S101  it comes first
         Phi, _ = features_of_all(network, self.data)
         notes = Choices()
-        trained = self._of(self.knowledge, Phi, learned=True, unseen=unseen, start=self.untrained.codes, choices=notes)
+        trained = self._of(self.knowledge, Phi, learned=True, start=self.untrained.codes, choices=notes)
         return self._better(self.untrained, trained, Phi, notes)
 
     def probabilities(self, knowledge: Knowledge, network: Network, first: bool) -> Floats:
@@ -128,13 +127,13 @@ class Answers:
             by = "objective"
         before, after = values
         assert before is not None and after is not None  # noqa: S101, PT018  both are there or none
-        kept = after >= before
+        kept = after > before
         self.choices.note("training kept", bool(kept), f"{by}: {before:.4f} without training, {after:.4f} with")
         if not kept:
             return untrained, False
         replaced = {choice["option"] for choice in notes.made}
         self.choices.made[:] = [each for each in self.choices.made if each["option"] not in replaced] + notes.made
-        # What was left out of an answer without training was left out of all, and is an honest check.
+        # The network has seen the labels, and knows their points too well; the answer before it has not.
         return replace(trained, checked=untrained.checked), True
 
     def _of(
@@ -143,7 +142,6 @@ class Answers:
         Phi: Tensor | Rows,
         *,
         learned: bool,
-        unseen: Bools | None = None,
         start: Ints | None = None,
         choices: Choices,
     ) -> Outcome:
@@ -152,7 +150,6 @@ class Answers:
             Phi,
             knowledge,
             learned=learned,
-            unseen=unseen,
             bounds=self.bounds,
             ridge=self.settings.ridge,
             before=self.before,

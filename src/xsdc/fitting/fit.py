@@ -29,7 +29,6 @@ from xsdc.networks.rows import Rows
 from xsdc.training import Processes, Trainer
 
 Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 def fit_model(
@@ -82,7 +81,7 @@ def fit_model(
         choices=choices,
         rng=rng,
     )
-    trainer, unseen = prepare_training(
+    trainer = prepare_training(
         network,
         data,
         knowledge,
@@ -99,7 +98,7 @@ def fit_model(
     train(trainer, sizes=sizes)
 
     def conclude() -> Fitted:
-        outcome = _label(trainer, answers, unseen)
+        outcome = _label(trainer, answers)
         features, norm = features_of_all(trainer.network, data)
         return Fitted(
             network=trainer.network,
@@ -142,7 +141,7 @@ def _with_number(
     return settled, ranking
 
 
-def _label(trainer: Trainer, answers: Answers, unseen: Bools) -> Outcome:
+def _label(trainer: Trainer, answers: Answers) -> Outcome:
     """Label all points: as published, or by the better of the answers before and after training."""
     if answers.settings.algorithm == "published":
         return label_as_published(
@@ -156,7 +155,7 @@ def _label(trainer: Trainer, answers: Answers, unseen: Bools) -> Outcome:
             rng=answers.rng,
         )
     if steps_kept(trainer):
-        outcome, trained = answers.after_training(trainer.network, unseen=unseen)
+        outcome, trained = answers.after_training(trainer.network)
         if not trained:
             trainer.discard()
         return outcome

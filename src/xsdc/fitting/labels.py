@@ -28,7 +28,6 @@ from xsdc.networks.rows import Rows
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 MOST_JOINED = 100_000  # points that neighbour graphs join
 JOINED_OF_MORE = 20_000  # of more than these, as each of the others is compared with all that are joined
 MOST_LABELED = 10_000  # labels that classifiers are fitted to, alike many of each class
@@ -153,7 +152,6 @@ def label_points(
     knowledge: Knowledge,
     *,
     learned: bool,
-    unseen: Bools | None = None,
     bounds: Bounds,
     ridge: float | Literal["auto"],
     before: Ints | None = None,
@@ -175,8 +173,6 @@ def label_points(
         What is known of them; the number of classes among it.
     learned : bool
         Whether the features were learned, or are a network's as it was made.
-    unseen : array of bool, shape (n,), optional
-        Which labels training went without; all by default.
     bounds : Bounds
         Bounds on the sizes of classes.
     ridge : float or "auto"
@@ -220,7 +216,7 @@ def label_points(
         ensemble, left_out = fit_ensemble(views, classes, k, solver=solver, rng=rng)
         weights = ", ".join(f"{name} {weight:.2f}" for name, weight in ensemble.named_weights())
         choices.note("classifier", weights, f"weights that make {len(left_out.points)} left-out labels most likely")
-        checked = check_labels(knowledge, points[left_out.points], left_out.probabilities, unseen=unseen)
+        checked = check_labels(knowledge, points[left_out.points], left_out.probabilities)
         likelihood = left_out.log_likelihood(classes)
     else:
         some = np.flatnonzero(_limited(classes, rng) >= 0)

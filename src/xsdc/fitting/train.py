@@ -30,7 +30,6 @@ from xsdc.networks.rows import Rows
 from xsdc.training import Batches, Callback, Processes, Progress, Trainer
 
 Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 Answer = Callable[[Knowledge, Network, bool], npt.NDArray[np.float64]]
 SAMPLE = 2048  # points by which the ridge is chosen
 SCORED = 5000  # labeled points that take part in a score
@@ -159,17 +158,17 @@ def prepare_training(
     choices: Choices,
     rng: np.random.RandomState,
     generator: torch.Generator,
-) -> tuple[Trainer, Bools]:
+) -> Trainer:
     """Hold labels out, unless the user gave a validation set, and put the training together.
 
-    Takes what `make_trainer` takes; returns the trainer, and which labels it does not see.
+    Takes what `make_trainer` takes.
     """
     held_out = hold_out(knowledge, settings, choices, rng) if held is None else np.empty(0, dtype=np.int64)
     shown = knowledge
     if len(held_out):
         held = (data[torch.from_numpy(held_out)], knowledge.codes[held_out])
         shown = knowledge.hiding(held_out)
-    trainer = make_trainer(
+    return make_trainer(
         network,
         data,
         shown,
@@ -182,7 +181,6 @@ def prepare_training(
         rng=rng,
         generator=generator,
     )
-    return trainer, shown.constraints.classes < 0
 
 
 def train(trainer: Trainer, *, sizes: ClassSizes | None) -> None:
