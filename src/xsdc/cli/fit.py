@@ -149,7 +149,9 @@ def read_configuration(
         return None
     if options.get("validation") == "none":
         options = options | {"validation": None}
-    paths = {name: absolute(data[name]) for name in ("must_link", "cannot_link", "links") if name in data}
+    paths: dict[str, Any] = {
+        name: absolute(data[name]) for name in ("must_link", "cannot_link", "links") if name in data
+    }
     listed: dict[str, Any] = {"ignore": tuple(data.get("ignore", ())), "corrections": ()}
     asked = Configuration.make(DataOptions(absolute(source), **(data | paths | listed)), options, seed=seed or 0)
     return with_corrections(asked, corrections)

@@ -140,6 +140,10 @@ class Resolver:
         """Weights of the graph of nearest neighbors of all points."""
         return self.view.graph(self.view.metrics[0])
 
+    def restart(self, groups: Ints) -> None:
+        """Go on from other groups than those of the last solution: a person has merged or split some."""
+        self._last, self._before = np.unique(groups, return_inverse=True)[1], ()
+
     def solve(self, knowledge: Knowledge) -> Resolved:
         """Find classes and their probabilities under what is known.
 
