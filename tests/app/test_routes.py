@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pandas as pd
+
 from tests.app.conftest import said
 from xsdc.app.opening import ANSWERS
 from xsdc.app.routes import Events
@@ -25,6 +26,7 @@ def send(client, *entries):
 def test_state_points_places_and_rows(client, session):
     state = client.get("/api/state").json()
     assert state["n"] == 90
+    assert state["pictures"] == 0
     assert [each["size"] for each in state["classes"]] == [30, 30, 30]
     points = client.get("/api/points").content
     assert len(points) == 90 * 4

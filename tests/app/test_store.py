@@ -94,7 +94,7 @@ def test_a_kill_loses_no_acknowledged_answer(tmp_path, moment):
     """``python -m benchmarks.questions kills`` does this at fifty moments."""
     path = tmp_path / "answers.sqlite"
     source = Path(__file__).parents[2] / "src"
-    process = subprocess.Popen(
+    process = subprocess.Popen(  # noqa: S603
         [sys.executable, "-c", BURST, str(path)],
         stdout=subprocess.PIPE,
         text=True,

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import torch
 
 from xsdc.core.graph import NeighborIndex
-from xsdc.report.embedding import draw_maps
+from xsdc.report.embedding import draw_map
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.float32]
@@ -29,7 +29,7 @@ def neighbor_places(Z: Floats) -> Places:
     n = len(Z)
     rng = np.random.RandomState(0)
     some = np.arange(n) if n <= MOST_PLACED else np.sort(rng.permutation(n)[:MOST_PLACED])
-    places = draw_maps(Z[some], Z[some])[1]
+    places = draw_map(Z[some])
     if len(some) < n:
         near = NeighborIndex.of(torch.from_numpy(Z[some]), n_neighbors=3).weights(torch.from_numpy(Z))
         followed = near @ places + JITTER * rng.standard_normal((n, 2))

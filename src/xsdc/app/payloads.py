@@ -32,7 +32,7 @@ def state_of(session: Session) -> dict[str, Any]:
         "name": dataset.name,
         "kind": dataset.kind,
         "n": session.n,
-        "pictures": dataset.pictures is not None,
+        "pictures": 0 if dataset.pictures is None else max(dataset.pictures.shape[1:3]),  # pixels of the longer side
         "classes": [_class(each, size) for each, size in zip(solution.classes, sizes, strict=True)],
         "checked": sorted(solution.known.checked),
         "answers": len(solution.known.live) - len(solution.known.audits),

@@ -70,5 +70,7 @@ def serve(
     )
     try:
         server.run(sockets=[listening])
+    except KeyboardInterrupt:  # the usual end
+        pass
     finally:
         session.stop()
