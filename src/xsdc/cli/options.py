@@ -83,6 +83,15 @@ DATA: dict[str, Any] = {
     "must_link": text("CSV of pairs in the same class, by id or row number.", panel=KNOWN, metavar="FILE"),
     "cannot_link": text("CSV of pairs in different classes.", panel=KNOWN, metavar="FILE"),
     "links": text("CSV of both: a,b,same or a,b,different.", panel=KNOWN, metavar="FILE"),
+    "corrections": Annotated[
+        list[str] | None,
+        typer.Option(
+            help="CSV of answers (xsdc suggest), of id,label or of a,b,same; with --config says what changed.",
+            metavar="FILE",
+            rich_help_panel=KNOWN,
+            show_default=False,
+        ),
+    ],
     "keep_labels": parsed(
         count, "Keep this many labels and hide the others, to measure by.", panel=KNOWN, metavar="COUNT"
     ),

@@ -53,6 +53,11 @@ class RunFolder:
         return self.path / "suspicious.csv"
 
     @property
+    def changes(self) -> Path:
+        """Rows whose class changed by corrections."""
+        return self.path / "changes.csv"
+
+    @property
     def metrics(self) -> Path:
         """What was given, found and measured; written last."""
         return self.path / "metrics.json"
@@ -95,6 +100,7 @@ class RunFolder:
             self.preparation,
             self.labels,
             self.suspicious,
+            self.changes,
             self.metrics,
             self.history,
             self.points,
