@@ -49,7 +49,7 @@ from xsdc.fitting.spreads import warn_of_spreads
 from xsdc.fitting.stream import KEPT, Course, Kept, keep_some, read_chunk, trained_on, why_anew
 from xsdc.fitting.telling import describe_options
 from xsdc.labelers import Labeler
-from xsdc.model_file import ModelFile
+from xsdc.model_file import ModelFile, damaged
 from xsdc.networks import Network, NetworkConfig, build_network
 from xsdc.networks.build import NetworkSpec
 from xsdc.networks.images import is_image_array
@@ -58,6 +58,7 @@ from xsdc.training import Callback, Checkpoints, Processes
 Auto = Literal["auto"]
 Array = npt.NDArray[Any]
 OUTLIERS = "more than three times as far from the median as nine tenths of the rows; moved next to the others"
+TOLERANCE = 1e-6  # of the sum of probabilities
 SAVED_ARRAYS = ("labels_", "classes_", "eigenvalues_", "feature_names_in_")
 SAVED_FACTS = (
     "history_",
@@ -605,6 +606,16 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             One of the same make, where the model was fitted with it.
         """
         file = ModelFile.read(path, network=network)
+        try:
+            model = cls._restored(file, network)
+            model._try()
+        except Exception as error:  # of any kind, where what was stored does not fit together
+            raise damaged(path, error) from error
+        return model
+
+    @classmethod
+    def _restored(cls, file: ModelFile, network: object | None) -> XSDC:
+        """Make an estimator of what a file holds."""
         params = dict(file.params)
         if isinstance(params.get("cluster_size"), list):  # JSON has no tuples
             params["cluster_size"] = tuple(params["cluster_size"])
@@ -624,6 +635,18 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         model.network_ = file.network.to(torch.device(model.device))
         model._classifier = file.classifier
         return model
+
+    def _try(self) -> None:
+        """Classify one point, so that parts of a file that do not fit each other are noticed before the data come."""
+        network = self.network_
+        example = torch.zeros((1, *network.input_shape), dtype=network.dtype, device=network.device)
+        with np.errstate(all="ignore"):
+            found = self._classifier.log_probabilities(example, scaled_features(network, example, self._norm))
+        total = np.exp(found).sum()
+        if found.shape != (1, len(self.classes_)) or not abs(total - 1) < TOLERANCE:
+            raise ValueError("its classifiers do not give a probability to each class")
+        if self.labels_.ndim != 1 or not set(self.labels_.tolist()) <= set(self.classes_.tolist()):
+            raise ValueError("its labels are not among its classes")
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "network_")

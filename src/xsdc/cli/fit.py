@@ -59,7 +59,7 @@ def fit(
 
     [bold]xsdc fit data.csv --label-column kind --out run/[/]
     """
-    from xsdc.runs import RunFolder, find_task, fit_run  # noqa: PLC0415
+    from xsdc.runs import RunFolder, find_task, fit_run, is_finished  # noqa: PLC0415
     from xsdc.training.processes import joined, restarted  # noqa: PLC0415
 
     if force and resume:
@@ -72,7 +72,7 @@ def fit(
         watch = Watch(quiet=quiet or json or not processes.first)
         if not task.finished:
             with watch.shown():
-                fit_run(
+                metrics = fit_run(
                     task.configuration,
                     folder,
                     force=force and not task.resume,
@@ -81,6 +81,12 @@ def fit(
                     callbacks=[watch.callback()],
                     announce=watch.announce,
                 )
+            if metrics["training"]["interrupted"] and is_finished(folder):
+                note(
+                    f"The finished run in {out} stays as it was; what the interrupted one has found is in"
+                    f" {folder.unfinished.path}. Go on with it by --resume."
+                )
+                folder = folder.unfinished
         elif processes.first:
             note(f"The run in {out} is finished; there is nothing to go on with.")
         if processes.first:

@@ -64,6 +64,14 @@ def network(value: str) -> Any:
         raise typer.BadParameter(f"{value} cannot be read as JSON ({error}).") from error
 
 
+def limits(value: str) -> dict[str, float]:
+    """Read limits of reading: rows=1e6,seconds=60."""
+    pairs = [part.split("=") for part in value.split(",")]
+    if any(len(pair) != 2 for pair in pairs):
+        raise typer.BadParameter(f"{value!r} must be names with numbers, as in rows=1e6,seconds=60.")
+    return {name.strip(): number(text) for name, text in pairs}
+
+
 def named_path(value: str | Path) -> Path:
     """Read a path; an empty one is a mistake, not the present folder."""
     if not str(value).strip():
@@ -110,6 +118,12 @@ DATA: dict[str, Any] = {
     ],
     "scale": text("How numbers are scaled: auto, standard or none.", panel=ABOUT_DATA, metavar="HOW"),
     "image_size": parsed(count, "Side to which images are brought, in pixels.", panel=ABOUT_DATA, metavar="PIXELS"),
+    "limits": parsed(
+        limits,
+        "What reading may take at most: bytes, rows, columns, seconds, as in rows=1e6,seconds=60.",
+        panel=ABOUT_DATA,
+        metavar="NAME=NUMBER,...",
+    ),
 }
 
 # What doctor needs to know of the estimator.

@@ -125,7 +125,7 @@ class Preparation:
             facts["numerals"] = Numerals(*facts["numerals"]) if facts.get("numerals") else None
             facts["levels"] = Levels(*facts["levels"]) if facts.get("levels") else None
             return Preparation(**facts, **transformers)
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, ValueError) as error:
             raise InvalidInputError(f"`{path}` is not a whole preparation: {error}. Save it again.") from error
 
     def _transform_table(self, dataset: Dataset) -> Numbers:

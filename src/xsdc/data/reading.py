@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import os
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from xsdc.data.archives import open_zip
 from xsdc.data.array_blocks import H5adBlocks, npy_blocks, npz_blocks
 from xsdc.data.arrays import read_npy, read_npz
 from xsdc.data.blocks import Blocks, Held
@@ -17,6 +18,7 @@ from xsdc.data.dataset import Dataset
 from xsdc.data.h5ad import read_h5ad
 from xsdc.data.image_blocks import ImageBlocks
 from xsdc.data.images import ImageSize, read_images
+from xsdc.data.limits import Limits
 from xsdc.data.memory import is_large
 from xsdc.data.named import DATASETS, load_dataset
 from xsdc.data.numerals import Numerals
@@ -72,6 +74,7 @@ def read_data(
     ignore: Sequence[str] = (),
     image_size: ImageSize = None,
     in_memory: bool = True,
+    limits: Limits | None = None,
 ) -> Dataset:
     """Read points and what is known of them from a file, a folder or a named data set.
 
@@ -95,6 +98,8 @@ def read_data(
     in_memory : bool
         Whether points must be in memory. If not, those that would take more than half of what is free are left where
         they are, and X is `Rows`, which are read as they are needed.
+    limits : Limits, optional
+        Bytes, rows, columns and seconds that the source may have and take.
 
     Returns
     -------
@@ -115,13 +120,20 @@ def read_data(
     kind, note = ("images", None) if path.is_dir() else _kind(path)
     if kind != "images":
         _refuse_image_size(image_size, path.name)
-    if not in_memory and is_large(estimated_size(path, kind, image_size)):
-        dataset = _opened(path, kind, roles, image_size=image_size, thorough=True).known()
-    elif kind == "images":
-        dataset = read_images(path, roles, image_size=image_size)
-    else:
-        dataset = READERS[kind](path, roles)
+    limits = limits or Limits()
+    with limits.timed(path):
+        limits.check(path, kind)
+        dataset = _read(path, kind, roles, image_size=image_size, in_memory=in_memory)
     return dataset if note is None else replace(dataset, notes=[note, *dataset.notes])
+
+
+def _read(path: Path, kind: str, roles: Roles, *, image_size: ImageSize, in_memory: bool) -> Dataset:
+    """Read a source of which it is known what it is."""
+    if not in_memory and is_large(estimated_size(path, kind, image_size)):
+        return _opened(path, kind, roles, image_size=image_size, thorough=True).known()
+    if kind == "images":
+        return read_images(path, roles, image_size=image_size)
+    return READERS[kind](path, roles)
 
 
 def open_blocks(
@@ -134,6 +146,7 @@ def open_blocks(
     image_size: tuple[int, int] | None = None,
     thorough: bool = True,
     levels: Levels | None = None,
+    limits: Limits | None = None,
 ) -> Blocks:
     """Open points to be read block by block, whatever their number; nothing is looked at but points and ids.
 
@@ -157,6 +170,8 @@ def open_blocks(
     levels : Levels, optional
         What becomes black and white in images of more than 8 bits, which are refused without, unless it is found by a
         thorough look.
+    limits : Limits, optional
+        Bytes, rows and columns that the source may have, and seconds that opening may take.
 
     Returns
     -------
@@ -172,7 +187,10 @@ def open_blocks(
     roles = Roles(id=None if kind == "images" else id_column)
     if kind in TABLES:
         roles = Roles(text=(*text, *named), expected=tuple(expected), numerals=numerals)
-    blocks = _opened(path, kind, roles, image_size=image_size, thorough=thorough, levels=levels)
+    limits = limits or Limits()
+    with limits.timed(path):
+        limits.check(path, kind)
+        blocks = _opened(path, kind, roles, image_size=image_size, thorough=thorough, levels=levels)
     blocks.notes = [*([] if note is None else [note]), *blocks.notes]
     return blocks
 
@@ -244,11 +262,8 @@ def _lookup(head: bytes, table: Mapping[bytes, str]) -> str | None:
 
 
 def _kind_of_zip(path: Path) -> str:
-    try:
-        with zipfile.ZipFile(path) as file:
-            names = file.namelist()
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        raise InvalidInputError(f"`{path.name}` begins like a zip file but is damaged: {error}.") from error
+    with open_zip(path, name=path.name, most=math.inf) as file:  # its bytes are counted where they are unpacked
+        names = file.namelist()
     if "[Content_Types].xml" in names:
         raise InvalidInputError(f"`{path.name}` is an Excel or Word document; save the sheet as CSV.")
     return "npz" if names and all(name.endswith(".npy") for name in names) else "images"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from xsdc import __version__
+from xsdc.data.limits import Limits
 from xsdc.errors import InvalidInputError
 
 # Options of the estimator that belong to a process and not to a run.
@@ -39,6 +40,8 @@ class DataOptions:
         How numbers are scaled: "auto", "standard" or "none".
     image_size : int or None
         Side to which images are brought.
+    limits : dict or None
+        Bytes, rows, columns and seconds that reading may take, where not the usual ones.
     """
 
     source: str
@@ -53,6 +56,7 @@ class DataOptions:
     keep_labels: int | None = None
     scale: Literal["auto", "standard", "none"] = "auto"
     image_size: int | None = None
+    limits: dict[str, float] | None = None
 
     def __post_init__(self) -> None:
         words = ("label_column", "truth_column", "id_column", "must_link", "cannot_link", "links")
@@ -65,6 +69,8 @@ class DataOptions:
         for name in ("keep_labels", "image_size"):
             value = getattr(self, name)
             _require(value is None or (type(value) is int and value >= 0), name, "a whole number", self)
+        _require(self.limits is None or isinstance(self.limits, dict), "limits", "names with numbers", self)
+        Limits.of(self.limits)
         _require(self.scale in ("auto", "standard", "none"), "scale", "auto, standard or none", self)
 
 
