@@ -87,7 +87,7 @@ def test_without_truth_left_out_labels_are_measured_on():
     assert said["on"] == "2 given labels, each held out of the classifiers that tell it"
     assert said["note"].startswith("It holds for all points as far as")
     trained = model(["a", "b"], checked=checked, best_iteration=10)
-    assert "accuracy before training" in measure(trained, facts, codes, np.ones(4))["note"]
+    assert "Measured without training" in measure(trained, facts, codes, np.ones(4))["note"]
 
 
 def test_without_labels_that_can_be_left_out_nothing_is_measured():

@@ -153,8 +153,7 @@ def read_configuration(
         if data or options or seed is not None:
             raise InvalidInputError("Give DATA too, or only --out and --resume.")
         return None
-    if options.get("validation") == "none":
-        options = options | {"validation": None}
+    options |= {name: None for name in ("validation", "augmentation") if options.get(name) == "none"}
     paths: dict[str, Any] = {
         name: absolute(data[name]) for name in ("must_link", "cannot_link", "links") if name in data
     }

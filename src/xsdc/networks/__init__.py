@@ -19,12 +19,10 @@ from xsdc.networks.rules import (
     make_steps,
 )
 from xsdc.networks.saving import load_network, save_network
-from xsdc.networks.zoo import NAMES as NETWORK_NAMES
 from xsdc.networks.zoo import NETWORKS
 
 __all__ = [
     "NETWORKS",
-    "NETWORK_NAMES",
     "RBF",
     "ConvNystromLayer",
     "FixedNetwork",

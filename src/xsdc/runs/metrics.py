@@ -25,7 +25,7 @@ BINS = 10
 MOST_VIOLATIONS = 50
 MOST_SUSPICIOUS = 50
 SAMPLE = "It holds for all points as far as the labeled ones are a random sample of them."
-BEFORE_TRAINING = "It is the accuracy before training, which has seen all labels; the final labels are mostly better. "
+BEFORE_TRAINING = "Measured without training, which has seen all labels; the final labels are mostly better. "
 
 
 def describe_data(given: Given, shape: tuple[int, ...], names: list[str], notes: list[str]) -> dict[str, Any]:
