@@ -32,6 +32,8 @@ class DataOptions:
         Files of pairs in the same and in different classes.
     links : str or None
         File of both kinds, each line of which says which.
+    corrections : tuple of str
+        Files of answers and corrections, which add to the labels and pairs above; of two labels the last one counts.
     keep_labels : int or None
         Labels to keep; the others are hidden and become truth to measure by.
     scale : str
@@ -50,6 +52,7 @@ class DataOptions:
     must_link: str | None = None
     cannot_link: str | None = None
     links: str | None = None
+    corrections: tuple[str, ...] = ()
     keep_labels: int | None = None
     scale: Literal["auto", "standard", "none"] = "auto"
     image_size: int | None = None
@@ -60,8 +63,9 @@ class DataOptions:
         for name in words:
             _require(getattr(self, name) is None or isinstance(getattr(self, name), str), name, "text", self)
         _require(isinstance(self.source, str) and self.source.strip() != "", "source", "the name of what to read", self)
-        listed = isinstance(self.ignore, tuple | list) and all(isinstance(name, str) for name in self.ignore)
-        _require(listed, "ignore", "a list of columns", self)
+        for name, wanted in (("ignore", "a list of columns"), ("corrections", "a list of files")):
+            some = getattr(self, name)
+            _require(isinstance(some, tuple | list) and all(isinstance(each, str) for each in some), name, wanted, self)
         for name in ("keep_labels", "image_size"):
             value = getattr(self, name)
             _require(value is None or (type(value) is int and value >= 0), name, "a whole number", self)
@@ -120,8 +124,9 @@ class Configuration:
             if missing:
                 raise InvalidInputError(f"{path} is not the configuration of a run: it has no {min(missing)!r}.")
             data = dict(content["data"])
-            if isinstance(data.get("ignore"), list):
-                data["ignore"] = tuple(data["ignore"])
+            for name in ("ignore", "corrections"):
+                if isinstance(data.get(name), list):
+                    data[name] = tuple(data[name])
             strange = data.keys() - {each.name for each in fields(DataOptions)}
             if strange:
                 raise InvalidInputError(f"{path} has {min(strange)!r} under data, which this release does not know.")

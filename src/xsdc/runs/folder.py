@@ -58,6 +58,11 @@ class RunFolder:
         return self.path / "suspicious.csv"
 
     @property
+    def changes(self) -> Path:
+        """Rows whose class changed by corrections."""
+        return self.path / "changes.csv"
+
+    @property
     def metrics(self) -> Path:
         """What was given, found and measured; written last."""
         return self.path / "metrics.json"
@@ -115,6 +120,7 @@ class RunFolder:
             self.model,
             self.labels,
             self.suspicious,
+            self.changes,
             self.history,
             self.points,
             self.report,
