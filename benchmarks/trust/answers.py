@@ -101,7 +101,7 @@ def hostile(rng: random.Random) -> tuple[Any, Any]:
     kinds = ["f8", "f4", "f2", "i8", "u1", "?", "c16", "O", "U5", "S5", ">f8", "longdouble", "M8[D]"]
     with np.errstate(all="ignore"):
         X = X.astype(rng.choice(kinds), copy=False) if not (special is not None and rng.random() < 0.5) else X
-    forms: list[Any] = [_frozen, _frozen, np.asfortranarray, np.ndarray.tolist, list, np.ma.masked_invalid]
+    forms: list[Any] = [_frozen, _frozen, np.asfortranarray, np.ndarray.tolist, list, np.ma.asarray]
     X = rng.choice(forms)(X)
     labels: list[Any] = [numbers.integers(-1, 3, n), np.full(n, -1), numbers.choice(["a", "b", ""], n), [None] * n]
     labels += [np.zeros(n, bool), numbers.normal(size=n), np.full(n, np.nan), [(1,)] * n]

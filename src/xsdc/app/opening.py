@@ -21,6 +21,7 @@ from xsdc.queries import view_of
 from xsdc.runs import Configuration, DataOptions, Given, RunFolder, make_estimator, read_given
 from xsdc.runs.answers import Facts
 from xsdc.runs.folder import write_json
+from xsdc.runs.publishing import record, refuse_foreign
 
 Ints = npt.NDArray[np.int64]
 DATABASE, ANSWERS = "answers.sqlite", "answers.csv"
@@ -115,6 +116,7 @@ def open_run(
         Z = Preparation.load(folder.preparation).transform(given.dataset)
         model = XSDC.load(folder.model)
     else:
+        refuse_foreign(folder)
         announce("Finding groups")
         preparation, Z = fit_preparation(given.dataset, scale=bare.data.scale)
         model = make_estimator(bare, given)
@@ -124,6 +126,7 @@ def open_run(
         preparation.save(folder.preparation)
         model.save(folder.model)
         write_json(folder.configuration, bare.as_dict())
+        record(folder)
     store = Store(folder.path / DATABASE)
     groups = _first_groups(store, given.dataset, model)
     announce("Joining neighbors")

@@ -17,6 +17,7 @@ from xsdc.app.session import Session
 from xsdc.errors import InvalidInputError
 from xsdc.runs import RunFolder
 from xsdc.runs.folder import write_json
+from xsdc.runs.publishing import record
 
 CAN_PAUSE = hasattr(signal, "SIGSTOP")
 AT_WORK = ("running", "paused")
@@ -147,6 +148,7 @@ class Trainer:
         for path in self._target.written():
             (folder.path / path.name).unlink(missing_ok=True)
             path.replace(folder.path / path.name)
+        record(folder)
         self._session.renew()
 
     def _end(self, status: str, error: str | None) -> None:

@@ -107,9 +107,11 @@ def read_former(config: Path | None) -> pd.DataFrame | None:
 def show_changes(folder: RunFolder, before: pd.DataFrame, *, to_stderr: bool) -> None:
     """Write and print which rows have another class than before the corrections."""
     from xsdc.runs.corrections import MOST_LISTED, compare, read_labels  # noqa: PLC0415
+    from xsdc.runs.publishing import write_output  # noqa: PLC0415
+    from xsdc.runs.tables import guarded  # noqa: PLC0415
 
     changes = compare(before, read_labels(folder.labels))
-    changes.table.to_csv(folder.changes, index=False)
+    write_output(folder, folder.changes, lambda path: guarded(changes.table).to_csv(path, index=False))
     out = ERR if to_stderr else OUT
     out.print(f"[bold]{changes.said()}[/]")
     for row in changes.table.head(MOST_LISTED).itertuples():

@@ -15,6 +15,7 @@ from xsdc.data import Dataset
 from xsdc.errors import InvalidInputError
 from xsdc.runs.answers import Answer, Facts, Pairs, gather, read_answers
 from xsdc.runs.configuration import Configuration
+from xsdc.runs.tables import unguarded
 
 MOST_LISTED = 20  # changed rows that the terminal lists; a file has all
 
@@ -87,7 +88,8 @@ class Changes:
 def read_labels(path: Path) -> pd.DataFrame:
     """Read the labels that a run has written, as text."""
     try:
-        return pd.read_csv(path, dtype={"id": str, "label": str}, keep_default_na=False)
+        labels = pd.read_csv(path, dtype={"id": str, "label": str}, keep_default_na=False)
+        return labels.assign(**{name: labels[name].map(unguarded) for name in ("id", "label")})
     except (OSError, ValueError) as error:
         raise InvalidInputError(f"{path} cannot be read as the labels of a run ({error}).") from error
 

@@ -27,7 +27,7 @@ from xsdc.runs.folder import RunFolder, read_metrics, write_json
 from xsdc.runs.given import Given, read_given
 from xsdc.runs.learned import finish, learn
 from xsdc.runs.metrics import list_suspicious, match_truth, summarise
-from xsdc.runs.publishing import abandon, claim, held, open_run, publish, replace_output
+from xsdc.runs.publishing import abandon, claim, held, open_run, publish, write_output
 from xsdc.runs.symptoms import FEW_LABELS, find_symptoms
 from xsdc.runs.tables import guarded
 from xsdc.runs.words import typed
@@ -177,7 +177,7 @@ def _begin(folder: RunFolder, configuration: Configuration, *, force: bool, resu
         work.drop_prepared()
     else:
         data = configuration.data
-        read = (data.source, data.must_link, data.cannot_link, data.links)
+        read = (data.source, data.must_link, data.cannot_link, data.links, *data.corrections)
         claim(folder, force=force, inputs=[Path(name) for name in read if name is not None])
     write_json(work.configuration, configuration.as_dict())
 
@@ -293,13 +293,10 @@ def remake_report(folder: RunFolder, out: Path | None = None) -> Path:
     folder.require(folder.metrics, folder.history, folder.configuration, folder.labels, folder.points)
     findings = read_findings(folder, read_metrics(folder))
     target = folder.report if out is None else out
-    with tempfile.TemporaryDirectory(prefix=".xsdc-", dir=target.parent) as place:  # on the disk of the target
-        made = Path(place) / target.name
-        write_report(findings, made)
-        if target.resolve() == folder.report.resolve():
-            replace_output(folder, made, folder.report)
-        else:
-            made.replace(target)
+    if target.resolve() == folder.report.resolve():
+        write_output(folder, folder.report, partial(write_report, findings))
+    else:
+        write_report(findings, target)
     return target
 
 

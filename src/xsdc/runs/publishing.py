@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -65,7 +66,7 @@ def claim(folder: RunFolder, *, force: bool, inputs: Sequence[Path] = ()) -> Non
             f"{folder.path} already holds a run. Give another folder with --out, --force to replace it"
             + (", or --resume to go on with it." if folder.begun else ".")
         )
-    _refuse_foreign(folder, manifest)
+    refuse_foreign(folder)
     _refuse_inputs(folder, manifest, inputs)
     for left in (folder.unfinished.path, folder.path / COPIED):
         if left.exists():
@@ -73,7 +74,9 @@ def claim(folder: RunFolder, *, force: bool, inputs: Sequence[Path] = ()) -> Non
     folder.unfinished.path.mkdir()
 
 
-def _refuse_foreign(folder: RunFolder, manifest: Manifest) -> None:
+def refuse_foreign(folder: RunFolder) -> None:
+    """Refuse a folder with files that a run would replace, and that no run has written or that were changed since."""
+    manifest = Manifest.read(folder.manifest)
     foreign = manifest.foreign([*folder.outputs(), *([] if manifest.files else [folder.manifest])])
     if not foreign:
         return
@@ -154,6 +157,19 @@ def _move(source: RunFolder, folder: RunFolder) -> None:
 def abandon(folder: RunFolder) -> None:
     """Leave nothing behind of a run that could not begin."""
     shutil.rmtree(folder.unfinished.path, ignore_errors=True)
+
+
+def record(folder: RunFolder) -> None:
+    """Write down that all outputs of a folder, as they are, were written by xsdc."""
+    Manifest.of(folder.written()).write(folder.manifest)
+
+
+def write_output(folder: RunFolder, target: Path, write: Callable[[Path], object]) -> None:
+    """Write one file of a run anew, whole or not at all."""
+    with tempfile.TemporaryDirectory(prefix=".xsdc-", dir=folder.path) as place:  # on the disk of the target
+        made = Path(place) / target.name
+        write(made)
+        replace_output(folder, made, target)
 
 
 def replace_output(folder: RunFolder, made: Path, target: Path) -> None:
