@@ -710,7 +710,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
                 raise
             raise InvalidInputError(
                 f"X must hold numbers; the columns {', '.join(words[:5])} of this table do not. Turn them into numbers,"
-                " by `xsdc.data.fit_preparation` for example, or let `xsdc fit` on the command line do so."
+                " by `xsdc.data.Preparation` for example, or let `xsdc fit` on the command line do so."
             ) from error
         return read
 

@@ -30,7 +30,9 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing of progr
 Source = Annotated[
     str | None,
     typer.Argument(
-        metavar="[DATA]", help="A file (csv, tsv, parquet, npz, npy, h5ad), a folder or zip of images, or a data set."
+        metavar="[DATA]",
+        help="A file (csv, tsv, xlsx, jsonl, parquet, npz, npy, h5ad), a folder or zip of"
+        " images or texts, - for stdin, or a data set.",
     ),
 ]
 
@@ -120,10 +122,9 @@ def read_configuration(
     if options.get("validation") == "none":
         options = options | {"validation": None}
     paths = {name: absolute(data[name]) for name in ("must_link", "cannot_link", "links") if name in data}
-    ignore = tuple(data.get("ignore", ()))
-    return Configuration.make(
-        DataOptions(absolute(source), **(data | paths | {"ignore": ignore})), options, seed=seed or 0
-    )
+    listed = {name: tuple(data.get(name, ())) for name in ("ignore", "missing")}
+    said: dict[str, Any] = data | paths | listed
+    return Configuration.make(DataOptions(absolute(source), **said), options, seed=seed or 0)
 
 
 def absolute(source: str) -> str:

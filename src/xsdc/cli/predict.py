@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from xsdc.cli.console import ERR, OUT, note
+from xsdc.cli.groups import takes
+from xsdc.cli.options import READ_AS
 from xsdc.errors import InvalidInputError
 
 PIECE = 2**20  # letters
 
 
+@takes(reading=READ_AS)
 def predict(
+    reading: dict[str, Any],
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, or a model file.")],
     source: Annotated[str, typer.Argument(metavar="DATA", help="A file, a folder of images, or a data set.")],
     out: Annotated[
@@ -43,7 +47,7 @@ def predict(
         raise InvalidInputError(f"There is no folder {out.parent}. Make it, or give another name with --out.")
     if out is not None and out.exists() and not force:
         raise InvalidInputError(f"{out} exists already. Give another name, or --force to write over it.")
-    prediction = Prediction(run, source, id_column=id_column, all_classes=all_classes)
+    prediction = Prediction(run, source, id_column=id_column, all_classes=all_classes, reading=reading)
     with TemporaryDirectory(prefix="xsdc-") as folder:
         written = Path(folder) / "predictions.csv" if out is None else out
         n = prediction.write(written)
