@@ -49,6 +49,15 @@ def fit(
         Path | None, typer.Option(help="Run again what a config.json says.", metavar="FILE", show_default=False)
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a run that is in the folder.")] = False,
+    labeled: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also write the table that was read with a label and a probability for each row, in the format it came"
+            " in; for images, a folder with one for each label.",
+            metavar="PATH",
+            show_default=False,
+        ),
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was cut off.")] = False,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Whether to draw the report.")] = True,
     seed: Annotated[int | None, typer.Option(help="Source of chance.", min=0, max=2**32 - 1, show_default="0")] = None,
@@ -60,10 +69,13 @@ def fit(
     [bold]xsdc fit data.csv --label-column kind --out run/[/]
     """
     from xsdc.runs import RunFolder, find_task, fit_run  # noqa: PLC0415
+    from xsdc.runs.labeled import require_free, write_labeled  # noqa: PLC0415
     from xsdc.training.processes import joined, restarted  # noqa: PLC0415
 
     if force and resume:
         raise InvalidInputError("--force begins anew and --resume goes on; give one of them.")
+    if labeled is not None:
+        require_free(labeled, force=force)
     asked = read_configuration(source, data, options, config=config, seed=seed, needed=not resume)
     folder = RunFolder(out)
     with joined("cpu" if asked is None else str(asked.options["device"])) as processes, _told_once(processes.first):
@@ -83,6 +95,8 @@ def fit(
         elif processes.first:
             note(f"The run in {out} is finished; there is nothing to go on with.")
         if processes.first:
+            if labeled is not None:
+                write_labeled(task.configuration.data, folder, labeled)
             show(folder, json=json)
 
 
