@@ -7,11 +7,13 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from xsdc.data import Preparation
 from xsdc.data.images import open_images
 from xsdc.data.reading import holds_image_files, open_table
 from xsdc.data.roles import Roles
@@ -31,10 +33,10 @@ Add = Callable[[pd.DataFrame], None]
 
 def require_free(path: Path, *, force: bool) -> None:
     """Refuse to write over what is there."""
-    if path.exists() and not force:
-        raise InvalidInputError(
-            f"{path} exists already. Give another name with --labeled, or --force to write over it."
-        )
+    if path.is_dir() and any(path.iterdir()):
+        raise InvalidInputError(f"The folder {path} is not empty. Give another name with --labeled.")
+    if path.is_file() and not force:
+        raise InvalidInputError(f"{path} exists already. Give another name with --labeled, or --force to replace it.")
     if not path.parent.is_dir():
         raise InvalidInputError(f"There is no folder {path.parent}. Make it, or give another name with --labeled.")
 
@@ -57,14 +59,15 @@ def write_labeled(data: DataOptions, folder: RunFolder, path: Path) -> None:
         return
     roles = Roles(data.label_column, data.truth_column, data.id_column, data.ignore, reading=data.reading())
     table = open_table(data.source, roles).table
-    partial = path.with_name(f".{path.name}.partial")
-    with _writer(table, partial) as add:
+    unfinished = path.with_name(f".{path.name}.partial")
+    comma = any(form.decimal == "," for form in Preparation.load(folder.preparation).forms_.values())
+    with _writer(table, unfinished, comma=comma) as add:
         done = 0
         for frame in table.read(ROWS):
             here = found.iloc[done : done + len(frame)]
             done += len(frame)
             add(_with_labels(frame.reset_index(drop=True), here.reset_index(drop=True)))
-    partial.replace(path)
+    unfinished.replace(path)
 
 
 def _with_labels(frame: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
@@ -73,23 +76,25 @@ def _with_labels(frame: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
 
 
 @contextmanager
-def _writer(table: Table, path: Path) -> Iterator[Add]:
+def _writer(table: Table, path: Path, *, comma: bool) -> Iterator[Add]:
     """Give a function that adds rows to a file like the one that a table was read from."""
-    writers = {
-        TextTable: _text_writer,
-        JsonTable: _json_writer,
-        ParquetTable: _parquet_writer,
-        SheetTable: _sheet_writer,
-    }
-    make = writers.get(type(table), _text_folder_writer)
-    with make(table, path) as add:
+    if isinstance(table, TextTable):
+        make: Any = partial(_text_writer, table, comma=comma)
+    elif isinstance(table, JsonTable):
+        make = _json_writer
+    elif isinstance(table, ParquetTable):
+        make = _parquet_writer
+    elif isinstance(table, SheetTable):
+        make = _sheet_writer
+    else:  # texts of a folder become one table
+        make = partial(_text_writer, TextTable(path, "utf-8", ",", [], 0), comma=False)
+    with make(path) as add:
         yield add
 
 
 @contextmanager
-def _text_writer(table: Any, path: Path) -> Iterator[Add]:
+def _text_writer(table: TextTable, path: Path, *, comma: bool) -> Iterator[Add]:
     """Write text with the delimiter, the letters and the decimal sign of the table."""
-    comma = table.delimiter != "," and any("decimal comma" in note for note in table.notes)
     with path.open("w", encoding=table.encoding, newline="") as file:
         out = csv.writer(file, delimiter=table.delimiter)
         begun = False
@@ -107,14 +112,7 @@ def _text_writer(table: Any, path: Path) -> Iterator[Add]:
 
 
 @contextmanager
-def _text_folder_writer(_table: Any, path: Path) -> Iterator[Add]:
-    """Write texts of a folder as one CSV file."""
-    with _text_writer(TextTable(path, "utf-8", ",", [], 0), path) as add:
-        yield add
-
-
-@contextmanager
-def _json_writer(_table: Any, path: Path) -> Iterator[Add]:
+def _json_writer(path: Path) -> Iterator[Add]:
     with path.open("w", encoding="utf-8") as file:
 
         def add(frame: pd.DataFrame) -> None:
@@ -125,13 +123,13 @@ def _json_writer(_table: Any, path: Path) -> Iterator[Add]:
 
 
 @contextmanager
-def _parquet_writer(_table: Any, path: Path) -> Iterator[Add]:
+def _parquet_writer(path: Path) -> Iterator[Add]:
     with TableWriter(path, packed=True) as writer:
         yield writer.add
 
 
 @contextmanager
-def _sheet_writer(_table: Any, path: Path) -> Iterator[Add]:
+def _sheet_writer(path: Path) -> Iterator[Add]:
     book = require_module("openpyxl", extra="excel", purpose="Writing Excel files").Workbook(write_only=True)
     sheet = book.create_sheet("labels")
     begun = False
@@ -150,11 +148,11 @@ def _sheet_writer(_table: Any, path: Path) -> Iterator[Add]:
 
 def _sort_images(source: Path, found: pd.DataFrame, path: Path) -> None:
     """Copy images into a folder for each label, under their names; those of one name are numbered."""
-    partial = path.with_name(f".{path.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
+    unfinished = path.with_name(f".{path.name}.partial")
+    shutil.rmtree(unfinished, ignore_errors=True)
     with open_images(source) as images:
         for name, label in zip(found["id"], found["label"], strict=True):
-            place = partial / "".join("_" if letter in UNFIT else letter for letter in label)
+            place = unfinished / "".join("_" if letter in UNFIT else letter for letter in label)
             place.mkdir(parents=True, exist_ok=True)
             target = place / Path(name).name
             count = 2
@@ -162,6 +160,6 @@ def _sort_images(source: Path, found: pd.DataFrame, path: Path) -> None:
                 target = place / f"{Path(name).stem} ({count}){Path(name).suffix}"
                 count += 1
             target.write_bytes(images.read(name))
-    if path.exists():
-        shutil.rmtree(path)
-    partial.replace(path)
+    if path.is_dir():
+        path.rmdir()  # it is empty
+    unfinished.replace(path)
