@@ -17,6 +17,8 @@ from xsdc.errors import InvalidInputError
 
 Array = npt.NDArray[Any]
 DIMENSIONS = 300  # that text, and what is too wide, is reduced to
+LEAST = 0.01  # of the first singular value: what is below is noise
+PIXEL = 16  # from which on what columns reach tells pixels from counts
 WIDE = 3000  # columns of counts or of a sparse matrix from which on they are reduced
 TERMS = 10_000  # of either kind
 # Words and pairs of them, and parts of words: the first tell topics, the others endings and spelling.
@@ -108,7 +110,8 @@ def _directions(X: Any) -> Array:
     if k < 1:
         return np.ones((X.shape[1], 1))
     svd = TruncatedSVD(k, random_state=0).fit(X)
-    return np.asarray(svd.components_.T)
+    heard = svd.singular_values_ > LEAST * svd.singular_values_[0]
+    return np.asarray(svd.components_[heard].T)
 
 
 @dataclass(frozen=True)
@@ -189,4 +192,5 @@ def looks_like_counts(X: Any) -> bool:
     if not (np.isfinite(values).all() and (values > 0).all() and (values == np.rint(values)).all()):
         return False
     highest = np.asarray(some.max(axis=0).todense() if sparse.issparse(some) else some.max(axis=0)).reshape(-1)
-    return bool(values.max() > 1 and np.median(highest[highest > 0]) < 0.5 * values.max())
+    unlike = values.max() < PIXEL or np.median(highest[highest > 0]) < 0.5 * values.max()
+    return bool(values.max() > 1 and unlike)
