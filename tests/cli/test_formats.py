@@ -30,9 +30,7 @@ def mixed() -> pd.DataFrame:
             "size": np.round(KIND + RNG.normal(0, 0.3, N), 3),
             "colour": [["red", "blue", "green"][k if i % 5 else 0] for i, k in enumerate(KIND)],
             "day": [f"{1 + i % 28:02d}.{1 + 4 * k:02d}.2020" for i, k in enumerate(KIND)],
-            "note": [
-                f"a {TOPICS[k][i % 3]} and a {TOPICS[k][(i + 1) % 3]} no {i}" for i, k in enumerate(KIND)
-            ],
+            "note": [f"a {TOPICS[k][i % 3]} and a {TOPICS[k][(i + 1) % 3]} no {i}" for i, k in enumerate(KIND)],
             "kind": [f"kind {k}" if i % 4 == 0 else None for i, k in enumerate(KIND)],
         }
     )

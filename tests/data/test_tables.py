@@ -151,7 +151,22 @@ def test_memory_is_asked_for_where_the_system_says(monkeypatch, tmp_path):
     monkeypatch.setattr(memory, "MEMINFO", tmp_path / "meminfo")
     assert memory.available_memory() is None or memory.available_memory() > 2**20
     (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable:    7 kB\n")
+    monkeypatch.setattr(memory, "CGROUP", tmp_path)
     assert memory.available_memory() == 7 * 1024
+
+
+def test_the_limit_of_a_container_holds(monkeypatch, tmp_path):
+    monkeypatch.setattr(memory, "CGROUP", tmp_path)
+    for folder, names, cached in (
+        (tmp_path, ("memory.max", "memory.current"), "inactive_file"),
+        (tmp_path / "memory", ("memory.limit_in_bytes", "memory.usage_in_bytes"), "total_inactive_file"),
+    ):
+        folder.mkdir(exist_ok=True)
+        (folder / "memory.stat").write_text(f"anon 5\n{cached} 100\n")
+        for name, size in zip(names, (3000, 1000), strict=True):
+            (folder / name).write_text(f"{size}\n")
+        assert memory.available_memory() == 2100
+        (tmp_path / "memory.max").write_text("max\n")
 
 
 def test_parquet(tmp_path):

@@ -8,12 +8,35 @@ from pathlib import Path
 from xsdc.errors import InvalidInputError
 
 MEMINFO = Path("/proc/meminfo")
+CGROUP = Path("/sys/fs/cgroup")
+CONTROLS = (  # limit, use, and what of it can be given back, in the second and the first version
+    ("memory.max", "memory.current", "inactive_file"),
+    ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "total_inactive_file"),
+)
 SHARE = 0.5  # of the free memory; what takes more is read block by block
 ASSUMED = 2**33  # bytes that are free where the system does not say
 
 
 def available_memory() -> int | None:
-    """Bytes that can still be had, or None where the system does not say."""
+    """Bytes that can still be had, in the container if there is one, or None where the system does not say."""
+    found = [size for size in (_free_memory(), _free_in_container()) if size is not None]
+    return min(found, default=None)
+
+
+def _free_in_container() -> int | None:
+    """Bytes up to the limit of the control group, or None where there is no limit; pages of files do not count."""
+    for limit, used, inactive in CONTROLS:
+        try:
+            most, now = (int((CGROUP / name).read_text(encoding="ascii")) for name in (limit, used))
+            stat = (CGROUP / used).with_name("memory.stat").read_text(encoding="ascii")
+        except (OSError, ValueError):  # another version of control groups, or "max"
+            continue
+        cached = next((int(line.split()[1]) for line in stat.splitlines() if line.startswith(f"{inactive} ")), 0)
+        return max(0, most - now + cached)
+    return None
+
+
+def _free_memory() -> int | None:
     try:
         for line in MEMINFO.read_text(encoding="ascii").splitlines():
             if line.startswith("MemAvailable:"):
