@@ -224,7 +224,7 @@ cells = st.text(st.characters(codec="utf-8", categories=["L", "P"]), min_size=1)
 
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    st.lists(st.tuples(st.floats(allow_nan=False, allow_infinity=False), st.integers(), cells), min_size=1, max_size=8),
+    st.lists(st.tuples(st.floats(allow_nan=False, allow_infinity=False), st.integers(-(2**53), 2**53), cells), min_size=1, max_size=8),
     st.sampled_from(",;\t|"),
 )
 def test_what_pandas_writes_is_read_back(tmp_path, rows, delimiter):
