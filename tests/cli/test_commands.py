@@ -34,7 +34,8 @@ def test_help_needs_no_heavy_import():
 
 def test_help_of_every_command(xsdc):
     commands = typer.main.get_command(app).commands
-    assert set(commands) == {"demo", "fit", "predict", "tune", "doctor", "report", "reproduce", "datasets", "info"}
+    names = "demo fit predict tune doctor report suggest label reproduce datasets info"
+    assert set(commands) == set(names.split())
     for name in commands:
         ended = xsdc(name, "--help")
         assert ended.code == 0
@@ -420,7 +421,7 @@ def test_states_of_training_outlive_an_error_after_it(xsdc, tmp_path, monkeypatc
         ended = xsdc("fit", "a.csv", *ROLES, "--max-iter", 20, "--out", "run", "--no-report")
     assert ended.code == 2
     assert "No labels can be found" in ended.err
-    assert list((tmp_path / "run" / "checkpoints").glob("step-*"))
+    assert list((tmp_path / "run" / ".unfinished-run" / "checkpoints").glob("step-*"))
     assert xsdc("fit", "--resume", "--out", "run", "--no-report").code == 0
     with monkeypatch.context() as patch:  # but where there was no training, nothing is left
         patch.setattr("xsdc.fitting.fitted.label_points", fail)

@@ -151,22 +151,7 @@ def test_memory_is_asked_for_where_the_system_says(monkeypatch, tmp_path):
     monkeypatch.setattr(memory, "MEMINFO", tmp_path / "meminfo")
     assert memory.available_memory() is None or memory.available_memory() > 2**20
     (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable:    7 kB\n")
-    monkeypatch.setattr(memory, "CGROUP", tmp_path)
     assert memory.available_memory() == 7 * 1024
-
-
-def test_the_limit_of_a_container_holds(monkeypatch, tmp_path):
-    monkeypatch.setattr(memory, "CGROUP", tmp_path)
-    for folder, names, cached in (
-        (tmp_path, ("memory.max", "memory.current"), "inactive_file"),
-        (tmp_path / "memory", ("memory.limit_in_bytes", "memory.usage_in_bytes"), "total_inactive_file"),
-    ):
-        folder.mkdir(exist_ok=True)
-        (folder / "memory.stat").write_text(f"anon 5\n{cached} 100\n")
-        for name, size in zip(names, (3000, 1000), strict=True):
-            (folder / name).write_text(f"{size}\n")
-        assert memory.available_memory() == 2100
-        (tmp_path / "memory.max").write_text("max\n")
 
 
 def test_parquet(tmp_path):
@@ -219,12 +204,18 @@ def test_a_missing_extra_is_named(tmp_path, monkeypatch, module, name, start, ex
         read_data(tmp_path / name)
 
 
+REALS = st.floats(allow_nan=False, allow_infinity=False)
+WHOLES = st.integers(-(2**53), 2**53)
 cells = st.text(st.characters(codec="utf-8", categories=["L", "P"]), min_size=1).map(lambda word: f"w{word}")
 
 
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    st.lists(st.tuples(st.floats(allow_nan=False, allow_infinity=False), st.integers(-(2**53), 2**53), cells), min_size=1, max_size=8),
+    st.lists(
+        st.tuples(REALS, WHOLES, cells),
+        min_size=1,
+        max_size=8,
+    ),
     st.sampled_from(",;\t|"),
 )
 def test_what_pandas_writes_is_read_back(tmp_path, rows, delimiter):

@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from xsdc.cli import datasets, demo, doctor, fit, info, predict, report, reproduce, tune
+from xsdc.cli import datasets, demo, doctor, fit, info, label, predict, report, reproduce, suggest, tune
 from xsdc.cli.console import fail
 
 DONE, BUG, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -27,6 +27,8 @@ app.command("predict")(predict.predict)
 app.command("tune")(tune.tune)
 app.command("doctor")(doctor.doctor)
 app.command("report")(report.report)
+app.command("label")(label.label)
+app.command("suggest")(suggest.suggest)
 app.command("reproduce")(reproduce.reproduce)
 app.command("datasets")(datasets.datasets)
 app.command("info")(info.info)

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from xsdc.cli.console import OUT, Watch, accuracy_text, note, print_json, print_table
+from xsdc.cli.console import ERR, OUT, Watch, accuracy_text, note, print_json, print_table
 from xsdc.cli.groups import takes
 from xsdc.cli.options import DATA, ESTIMATOR, named_path
 from xsdc.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from xsdc.runs import Configuration, RunFolder
 
 MOST_SUSPICIOUS = 10  # labels that are listed; all of them stand in a file
@@ -68,7 +70,7 @@ def fit(
 
     [bold]xsdc fit data.csv --label-column kind --out run/[/]
     """
-    from xsdc.runs import RunFolder, find_task, fit_run  # noqa: PLC0415
+    from xsdc.runs import RunFolder, find_task, fit_run, is_finished  # noqa: PLC0415
     from xsdc.runs.labeled import require_free, write_labeled  # noqa: PLC0415
     from xsdc.training.processes import joined, restarted  # noqa: PLC0415
 
@@ -78,12 +80,13 @@ def fit(
         require_free(labeled, force=force)
     asked = read_configuration(source, data, options, config=config, seed=seed, needed=not resume)
     folder = RunFolder(out)
+    before = read_former(config) if "corrections" in data else None
     with joined("cpu" if asked is None else str(asked.options["device"])) as processes, _told_once(processes.first):
         task = processes.agree(lambda: find_task(folder, asked, resume=resume, restarted=restarted()))
         watch = Watch(quiet=quiet or json or not processes.first)
         if not task.finished:
             with watch.shown():
-                fit_run(
+                metrics = fit_run(
                     task.configuration,
                     folder,
                     force=force and not task.resume,
@@ -92,12 +95,43 @@ def fit(
                     callbacks=[watch.callback()],
                     announce=watch.announce,
                 )
+            if metrics["training"]["interrupted"] and is_finished(folder):
+                note(
+                    f"The finished run in {out} stays as it was; what the interrupted one has found is in"
+                    f" {folder.unfinished.path}. Go on with it by --resume."
+                )
+                folder = folder.unfinished
         elif processes.first:
             note(f"The run in {out} is finished; there is nothing to go on with.")
         if processes.first:
             if labeled is not None:
                 write_labeled(task.configuration.data, folder, labeled)
+            if before is not None:
+                show_changes(folder, before, to_stderr=json)
             show(folder, json=json)
+
+
+def read_former(config: Path | None) -> pd.DataFrame | None:
+    """Read what the run has found whose configuration is corrected."""
+    from xsdc.runs import RunFolder  # noqa: PLC0415
+    from xsdc.runs.corrections import read_labels  # noqa: PLC0415
+
+    labels = None if config is None else RunFolder(config.parent).labels
+    return None if labels is None or not labels.is_file() else read_labels(labels)
+
+
+def show_changes(folder: RunFolder, before: pd.DataFrame, *, to_stderr: bool) -> None:
+    """Write and print which rows have another class than before the corrections."""
+    from xsdc.runs.corrections import MOST_LISTED, compare, read_labels  # noqa: PLC0415
+
+    changes = compare(before, read_labels(folder.labels))
+    changes.table.to_csv(folder.changes, index=False)
+    out = ERR if to_stderr else OUT
+    out.print(f"[bold]{changes.said()}[/]")
+    for row in changes.table.head(MOST_LISTED).itertuples():
+        out.print(f"  {row.id}: {row.before} -> {row.after} ({row.why})", markup=False)
+    if len(changes.table) > MOST_LISTED:
+        out.print(f"  ... all in {folder.changes}")
 
 
 @contextmanager
@@ -122,23 +156,27 @@ def read_configuration(
 ) -> Configuration | None:
     """Read what to do from the command line, or from a file; None where nothing was said and nothing is needed."""
     from xsdc.runs import Configuration, DataOptions  # noqa: PLC0415
+    from xsdc.runs.corrections import with_corrections  # noqa: PLC0415
 
+    corrections = data.get("corrections", ())
     if config is not None:
-        if source or data or options or seed is not None:
-            raise InvalidInputError("--config says it all; leave out DATA and the other options.")
-        return Configuration.read(config)
+        if source or data.keys() - {"corrections"} or options or seed is not None:
+            raise InvalidInputError("--config says it all but --corrections; leave out DATA and the other options.")
+        return with_corrections(Configuration.read(config), corrections)
     if source is None:
         if needed:
             raise InvalidInputError("Say what to read: a file, a folder of images, or a data set (xsdc datasets).")
         if data or options or seed is not None:
             raise InvalidInputError("Give DATA too, or only --out and --resume.")
         return None
-    if options.get("validation") == "none":
-        options = options | {"validation": None}
-    paths = {name: absolute(data[name]) for name in ("must_link", "cannot_link", "links") if name in data}
-    listed = {name: tuple(data.get(name, ())) for name in ("ignore", "missing")}
-    said: dict[str, Any] = data | paths | listed
-    return Configuration.make(DataOptions(absolute(source), **said), options, seed=seed or 0)
+    options |= {name: None for name in ("validation", "augmentation") if options.get(name) == "none"}
+    paths: dict[str, Any] = {
+        name: absolute(data[name]) for name in ("must_link", "cannot_link", "links") if name in data
+    }
+    listed: dict[str, Any] = {name: tuple(data.get(name, ())) for name in ("ignore", "missing")}
+    listed["corrections"] = ()
+    asked = Configuration.make(DataOptions(absolute(source), **(data | paths | listed)), options, seed=seed or 0)
+    return with_corrections(asked, corrections)
 
 
 def absolute(source: str) -> str:

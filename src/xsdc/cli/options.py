@@ -77,6 +77,14 @@ def yes_or_no(value: str) -> bool:
     return value.lower() == "yes"
 
 
+def limits(value: str) -> dict[str, float]:
+    """Read limits of reading: rows=1e6,seconds=60."""
+    pairs = [part.split("=") for part in value.split(",")]
+    if any(len(pair) != 2 for pair in pairs):
+        raise typer.BadParameter(f"{value!r} must be names with numbers, as in rows=1e6,seconds=60.")
+    return {name.strip(): number(text) for name, text in pairs}
+
+
 def named_path(value: str | Path) -> Path:
     """Read a path; an empty one is a mistake, not the present folder."""
     if not str(value).strip():
@@ -96,6 +104,15 @@ DATA: dict[str, Any] = {
     "must_link": text("CSV of pairs in the same class, by id or row number.", panel=KNOWN, metavar="FILE"),
     "cannot_link": text("CSV of pairs in different classes.", panel=KNOWN, metavar="FILE"),
     "links": text("CSV of both: a,b,same or a,b,different.", panel=KNOWN, metavar="FILE"),
+    "corrections": Annotated[
+        list[str] | None,
+        typer.Option(
+            help="CSV of answers (xsdc suggest), of id,label or of a,b,same; with --config says what changed.",
+            metavar="FILE",
+            rich_help_panel=KNOWN,
+            show_default=False,
+        ),
+    ],
     "keep_labels": parsed(
         count, "Keep this many labels and hide the others, to measure by.", panel=KNOWN, metavar="COUNT"
     ),
@@ -118,6 +135,12 @@ DATA: dict[str, Any] = {
         "Sentence encoder of sentence-transformers for free text, instead of tf-idf.", panel=ABOUT_DATA
     ),
     "image_size": parsed(count, "Side to which images are brought, in pixels.", panel=ABOUT_DATA, metavar="PIXELS"),
+    "limits": parsed(
+        limits,
+        "What reading may take at most: bytes, rows, columns, seconds, as in rows=1e6,seconds=60.",
+        panel=ABOUT_DATA,
+        metavar="NAME=NUMBER,...",
+    ),
 }
 
 READ_AS: dict[str, Any] = {
@@ -154,19 +177,25 @@ SIZES: dict[str, Any] = {
 
 ESTIMATOR: dict[str, Any] = SIZES | {
     "algorithm": text("ensemble, or published: train, label and classify as the paper does.", panel=TRAINING),
-    "effort": text("When to train: fast (never), normal (a network that is named) or best (always).", panel=TRAINING),
+    "effort": text(
+        "When to train: fast (never), normal (images, a network that is named) or best (always, longer).",
+        panel=TRAINING,
+    ),
     "network": parsed(
-        network, "auto, kn, lenet5-ckn, ckn-gm, cnn, or a JSON file of layers.", panel=TRAINING, metavar="NAME|FILE"
+        network,
+        "auto, kn, lenet5-ckn, ckn-gm, ckn, cnn, or a JSON file of layers.",
+        panel=TRAINING,
+        metavar="NAME|FILE",
     ),
     "labeler": text(
-        "What fills in M: balancing, pseudo-labels, deep-clustering, eigen, eigen-kmeans, hard or graph.",
+        "Algorithm that estimates M: auto, graph, balancing, pseudo-labels, deep-clustering, eigen, eigen-kmeans or hard.",
         panel=TRAINING,
     ),
     "max_iter": parsed(or_word(count, "auto"), "Steps on all points.", panel=TRAINING, metavar="COUNT|auto"),
     "supervised_iter": parsed(
         or_word(count, "auto"), "Steps on labeled points before them.", panel=TRAINING, metavar="COUNT|auto"
     ),
-    "batch_size": parsed(count, "Unlabeled points in a step.", panel=TRAINING, metavar="COUNT"),
+    "batch_size": parsed(or_word(count, "auto"), "Unlabeled points in a step.", panel=TRAINING, metavar="COUNT|auto"),
     "labeled_batch_size": parsed(count, "Labeled points in a step.", panel=TRAINING, metavar="COUNT"),
     "piece_size": parsed(
         count,
@@ -188,7 +217,7 @@ ESTIMATOR: dict[str, Any] = SIZES | {
     "entropy": parsed(
         or_word(number, "median"), "Entropic weight of balancing, nu.", panel=TRAINING, metavar="NUMBER|median"
     ),
-    "augmentation": text("Changes to images in training: images.", panel=TRAINING),
+    "augmentation": text("Changes to images in training: auto, images or none.", panel=TRAINING),
     "copies": parsed(count, "Changed copies of an image in a step.", panel=TRAINING, metavar="COUNT"),
     "validation": parsed(
         share_or_none, "Share of labels held out of training, auto or none.", panel=TRAINING, metavar="SHARE|auto|none"

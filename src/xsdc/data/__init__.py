@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from xsdc.data.blocks import Blocks, Rows
 from xsdc.data.dataset import Dataset
+from xsdc.data.limits import Limits
 from xsdc.data.named import DATASETS, available, cache_folder, load_dataset, load_split
 from xsdc.data.pairs import read_links, read_pairs
 from xsdc.data.preparation import Preparation
@@ -20,6 +21,7 @@ __all__ = [
     "Blocks",
     "Dataset",
     "ImageRows",
+    "Limits",
     "Preparation",
     "Prepared",
     "Reading",

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from xsdc.data.archives import open_zip
 from xsdc.data.array_blocks import H5adBlocks, npy_blocks, npz_blocks
 from xsdc.data.arrays import read_npy, read_npz
 from xsdc.data.blocks import Blocks, Held
@@ -19,6 +20,7 @@ from xsdc.data.forms import Forms
 from xsdc.data.h5ad import read_h5ad
 from xsdc.data.image_blocks import ImageBlocks
 from xsdc.data.images import ImageSize, read_images
+from xsdc.data.limits import Limits
 from xsdc.data.memory import is_large, require_memory
 from xsdc.data.named import DATASETS, load_dataset
 from xsdc.data.roles import Reading, Roles, listed, near_miss
@@ -87,6 +89,7 @@ def read_data(
     reading: Reading | None = None,
     image_size: ImageSize = None,
     in_memory: bool = True,
+    limits: Limits | None = None,
 ) -> Dataset:
     """Read points and what is known of them from a file, a folder or a named data set.
 
@@ -113,6 +116,8 @@ def read_data(
     in_memory : bool
         Whether points must be in memory. If not, those that would take more than half of what is free are left where
         they are, and X is `Rows`, which are read as they are needed.
+    limits : Limits, optional
+        Bytes, rows, columns and seconds that the source may have and take.
 
     Returns
     -------
@@ -132,21 +137,25 @@ def read_data(
     kind, notes = _kind(path)
     if kind != "images":
         _refuse_image_size(image_size, path.name)
-    needed = estimated_size(path, kind, image_size)
-    large = not in_memory and is_large(needed)
-    if kind in TABLES:
-        if not large:
-            packed = ", unpacked," if path.is_file() and needed > COPIES * path.stat().st_size else ""
-            require_memory(needed, what=f"Reading `{path.name}`{packed}")
-        blocks = _opened(path, kind, roles)
-        dataset = blocks.known() if large else blocks.whole()
-    elif large:
-        dataset = _opened(path, kind, roles, image_size=image_size).known()
-    elif kind == "images":
-        dataset = read_images(path, roles, image_size=image_size)
-    else:
-        dataset = READERS[kind](path, roles)
+    limits = limits or Limits()
+    with limits.timed(path):
+        limits.check(path, kind)
+        dataset = _read(path, kind, roles, image_size=image_size, in_memory=in_memory)
     return replace(dataset, notes=[*notes, *dataset.notes])
+
+
+def _read(path: Path, kind: str, roles: Roles, *, image_size: ImageSize, in_memory: bool) -> Dataset:
+    """Read a source of which it is known what it is."""
+    needed = estimated_size(path, kind, image_size)
+    if not in_memory and is_large(needed):
+        return _opened(path, kind, roles, image_size=image_size).known()
+    if kind == "images":
+        return read_images(path, roles, image_size=image_size)
+    if kind not in TABLES:
+        return READERS[kind](path, roles)
+    packed = ", unpacked," if path.is_file() and needed > COPIES * path.stat().st_size else ""
+    require_memory(needed, what=f"Reading `{path.name}`{packed}")
+    return open_table_file(path, kind, roles).whole()
 
 
 def open_blocks(
@@ -160,6 +169,7 @@ def open_blocks(
     image_size: tuple[int, int] | None = None,
     thorough: bool = True,
     levels: Levels | None = None,
+    limits: Limits | None = None,
 ) -> Blocks:
     """Open points to be read block by block, whatever their number; nothing is looked at but points and ids.
 
@@ -185,6 +195,8 @@ def open_blocks(
     levels : Levels, optional
         What becomes black and white in images of more than 8 bits, which are refused without, unless it is found by a
         thorough look.
+    limits : Limits, optional
+        Bytes, rows and columns that the source may have, and seconds that opening may take.
 
     Returns
     -------
@@ -201,7 +213,10 @@ def open_blocks(
         named = () if id_column is None else (id_column,)
         options = reading or Reading()
         roles = Roles(text=(*text, *named), expected=tuple(expected), forms=forms or {}, reading=options)
-    blocks = _opened(path, kind, roles, image_size=image_size, thorough=thorough, levels=levels)
+    limits = limits or Limits()
+    with limits.timed(path):
+        limits.check(path, kind)
+        blocks = _opened(path, kind, roles, image_size=image_size, thorough=thorough, levels=levels)
     blocks.also = notes
     return blocks
 
@@ -295,11 +310,8 @@ def _lookup(head: bytes, table: Mapping[bytes, str]) -> str | None:
 
 
 def _kind_of_zip(path: Path) -> str:
-    try:
-        with zipfile.ZipFile(path) as file:
-            names = file.namelist()
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        raise InvalidInputError(f"`{path.name}` begins like a zip file but is damaged: {error}.") from error
+    with open_zip(path, name=path.name, most=math.inf) as file:  # its bytes are counted where they are unpacked
+        names = file.namelist()
     if "xl/workbook.xml" in names:
         return "sheet"
     if "[Content_Types].xml" in names or "mimetype" in names:

@@ -41,6 +41,11 @@ def draw_maps(before: Floats, after: Floats) -> tuple[Floats, Floats]:
     return _into_square(first), _into_square(second @ turn)
 
 
+def draw_map(features: Floats) -> Floats:
+    """Lay out points, shape (m, D), once: places in the unit square, shape (m, 2)."""
+    return _into_square(_layout(features, start=None)) if len(features) else np.zeros((0, 2))
+
+
 def _layout(features: Floats, *, start: Floats | None) -> Floats:
     """Places of points around the origin: t-SNE, or a projection where they are few."""
     reduced = _principal(np.asarray(features, dtype=np.float64).reshape(len(features), -1))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from xsdc import __version__
-from xsdc.data import Preparation, Reading
+from xsdc.data import Limits, Preparation, Reading
 from xsdc.data.preparation import KINDS
 from xsdc.errors import InvalidInputError
 
@@ -33,6 +33,8 @@ class DataOptions:
         Files of pairs in the same and in different classes.
     links : str or None
         File of both kinds, each line of which says which.
+    corrections : tuple of str
+        Files of answers and corrections, which add to the labels and pairs above; of two labels the last one counts.
     keep_labels : int or None
         Labels to keep; the others are hidden and become truth to measure by.
     scale : str
@@ -53,6 +55,8 @@ class DataOptions:
         What vectors hold: "auto", "numbers", "counts" or "words".
     text_encoder : str or None
         Name of a sentence encoder for free text.
+    limits : dict or None
+        Bytes, rows, columns and seconds that reading may take, where not the usual ones.
     """
 
     source: str
@@ -63,9 +67,11 @@ class DataOptions:
     must_link: str | None = None
     cannot_link: str | None = None
     links: str | None = None
+    corrections: tuple[str, ...] = ()
     keep_labels: int | None = None
     scale: Literal["auto", "standard", "none"] = "auto"
     image_size: int | None = None
+    limits: dict[str, float] | None = None
     delimiter: str | None = None
     decimal: str | None = None
     encoding: str | None = None
@@ -94,14 +100,17 @@ class DataOptions:
         for name in words:
             _require(getattr(self, name) is None or isinstance(getattr(self, name), str), name, "text", self)
         _require(isinstance(self.source, str) and self.source.strip() != "", "source", "the name of what to read", self)
-        for name in ("ignore", "missing"):
-            given = getattr(self, name)
-            listed = isinstance(given, tuple | list) and all(isinstance(each, str) for each in given)
-            _require(listed, name, "a list of columns" if name == "ignore" else "a list of cells", self)
+        names = {"ignore": "columns", "corrections": "files", "missing": "cells"}
+        for name, of in names.items():
+            some = getattr(self, name)
+            listed = isinstance(some, tuple | list) and all(isinstance(each, str) for each in some)
+            _require(listed, name, f"a list of {of}", self)
         for name in ("keep_labels", "image_size", "skip_rows"):
             value = getattr(self, name)
             _require(value is None or (type(value) is int and value >= 0), name, "a whole number", self)
         _require(self.header in (None, True, False), "header", "true or false", self)
+        _require(self.limits is None or isinstance(self.limits, dict), "limits", "names with numbers", self)
+        Limits.of(self.limits)
         _require(self.scale in ("auto", "standard", "none"), "scale", "auto, standard or none", self)
         _require(self.kind in KINDS, "kind", "auto, numbers, counts or words", self)
         self.reading()
@@ -157,7 +166,9 @@ class Configuration:
             if missing:
                 raise InvalidInputError(f"{path} is not the configuration of a run: it has no {min(missing)!r}.")
             data = dict(content["data"])
-            data |= {name: tuple(data[name]) for name in ("ignore", "missing") if isinstance(data.get(name), list)}
+            for name in ("ignore", "corrections", "missing"):
+                if isinstance(data.get(name), list):
+                    data[name] = tuple(data[name])
             strange = data.keys() - {each.name for each in fields(DataOptions)}
             if strange:
                 raise InvalidInputError(f"{path} has {min(strange)!r} under data, which this release does not know.")

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from xsdc.data import Dataset, Rows, draw_sample, read_data, read_links, read_pairs
+from xsdc.data import Dataset, Limits, Rows, draw_sample, read_data, read_links, read_pairs
 from xsdc.errors import InvalidInputError
 from xsdc.fitting.points import in_turn
 from xsdc.runs.configuration import DataOptions
+from xsdc.runs.corrections import correct, read_corrections
 
 Pairs = npt.NDArray[np.int64]
 
@@ -83,6 +84,7 @@ def read_given(options: DataOptions, *, seed: int = 0, in_memory: bool = True) -
         reading=options.reading(),
         image_size=options.image_size,
         in_memory=in_memory,
+        limits=Limits.of(options.limits),
     )
     if options.keep_labels is not None:
         dataset = hide_labels(dataset, options.keep_labels, np.random.default_rng(seed))
@@ -90,6 +92,9 @@ def read_given(options: DataOptions, *, seed: int = 0, in_memory: bool = True) -
     must = none if options.must_link is None else read_pairs(options.must_link, dataset, name="must_link")
     cannot = none if options.cannot_link is None else read_pairs(options.cannot_link, dataset, name="cannot_link")
     more = (none, none) if options.links is None else read_links(options.links, dataset)
+    if options.corrections:
+        dataset, *corrected = correct(dataset, read_corrections(options.corrections, dataset))
+        must, cannot = np.concatenate([must, corrected[0]]), np.concatenate([cannot, corrected[1]])
     sample = draw_sample(dataset) if isinstance(dataset.X, Rows) else None
     return Given(dataset, np.concatenate([must, more[0]]), np.concatenate([cannot, more[1]]), sample)
 

@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from xsdc import XSDC
-from xsdc.data import Blocks, Dataset, Preparation, Reading, Remarks, holds_image_files, open_blocks
+from xsdc.data import Blocks, Dataset, Limits, Preparation, Reading, Remarks, holds_image_files, open_blocks
 from xsdc.data.forms import Form
 from xsdc.data.tables import column_ids
 from xsdc.errors import InvalidInputError
 from xsdc.runs.folder import RunFolder, read_json
+from xsdc.runs.publishing import open_run
 from xsdc.runs.tables import TableWriter
 
 
@@ -37,6 +39,8 @@ class Prediction:
         The user's own network, where the model was fitted with one.
     reading : mapping, optional
         How the file is written, as far as it is said, by the names of `Reading`; else as that of the run.
+    limits : Limits, optional
+        Bytes, rows and columns that the source may have, and seconds that opening it may take.
     """
 
     def __init__(
@@ -48,15 +52,19 @@ class Prediction:
         all_classes: bool = False,
         network: Any = None,
         reading: Mapping[str, Any] | None = None,
+        limits: Limits | None = None,
     ) -> None:
         self._model, self._preparation, self._roles = read_run(where, network=network)
-        self._id_column, self._all_classes = id_column, all_classes
+        self._id_column, self._all_classes, self._source = id_column, all_classes, Path(source)
+        self._read = [path.resolve() for path in (RunFolder(where).written() if where.is_dir() else [where])]
+        usual = self._roles.get("id_column")
         self._blocks = open_like(
             self._preparation,
             source,
             asked=id_column,
-            usual=self._roles.get("id_column"),
+            usual=usual,
             reading=reading_of({**self._roles, **(reading or {})}),
+            limits=limits,
         )
         if self._preparation is None and self._blocks.kind == "table":
             raise InvalidInputError(
@@ -70,7 +78,7 @@ class Prediction:
         for block in self._blocks.read(self._blocks.rows()):
             ids = find_ids(block, self._id_column, self._roles.get("id_column"), begin=done)
             done += block.n
-            Z = block.X if self._preparation is None else self._preparation.transform(block)
+            Z = block.X if self._preparation is None else _prepared(self._preparation, block)
             if self._remarks is not None:
                 self._remarks.add(self._without_roles(block))
             yield self._tabled(ids, self._model.predict_proba(Z))
@@ -90,10 +98,17 @@ class Prediction:
         int
             Number of points.
         """
+        self._refuse_to_replace(out)
         with TableWriter(out) as writer:
             for table in self.tables():
                 writer.add(table)
         return writer.n
+
+    def _refuse_to_replace(self, out: Path) -> None:
+        """Refuse to write over what the predictions are made from."""
+        whole = out.resolve()
+        if whole == self._source.expanduser().resolve() or whole in self._read:
+            raise InvalidInputError(f"{out} is read to make the predictions. Give another name with --out.")
 
     def _without_roles(self, dataset: Dataset) -> Dataset:
         """Leave out columns that the fit has used otherwise than as features, or that are no more than ids here."""
@@ -121,10 +136,22 @@ def read_run(where: Path, *, network: Any = None) -> tuple[XSDC, Preparation | N
     """Read model, preparation and roles of columns of a run; of a model file, the model alone."""
     if not where.is_dir():
         return XSDC.load(where, network=network), None, {}
-    folder = RunFolder(where)
+    folder = open_run(where)
     folder.require(folder.model, folder.preparation, folder.configuration)
     roles = read_json(folder.configuration)["data"]
     return XSDC.load(folder.model, network=network), Preparation.load(folder.preparation), roles
+
+
+def _prepared(preparation: Preparation, block: Dataset) -> npt.NDArray[Any]:
+    """Make numbers of some points; a preparation that was tampered with fails in any way."""
+    try:
+        return preparation.transform(block)
+    except (InvalidInputError, MemoryError, OSError):
+        raise
+    except Exception as error:
+        raise InvalidInputError(
+            f"The preparation of the run does not fit `{block.name}`, or is damaged ({error!r}). Fit again."
+        ) from error
 
 
 def open_like(
@@ -134,6 +161,7 @@ def open_like(
     asked: str | None = None,
     usual: str | None = None,
     reading: Reading | None = None,
+    limits: Limits | None = None,
 ) -> Blocks:
     """Open points as those of the fit were: images in their size and shades, words as words, with the ids asked for."""
     size, used = None, () if preparation is None else preparation.roles_
@@ -149,6 +177,7 @@ def open_like(
         image_size=size,
         thorough=preparation is None,
         levels=None if preparation is None else preparation.levels_,
+        limits=limits,
     )
     column = asked or usual
     try:

@@ -1,0 +1,1 @@
+"""The labelling page: a person and a model, answer by answer."""
