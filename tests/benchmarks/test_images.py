@@ -5,21 +5,21 @@ import sys
 import numpy as np
 import pytest
 
-from benchmarks import mnist
+from benchmarks import images as benchmark
 
 
 def test_labels_are_drawn_evenly_and_are_true():
     y = np.arange(200) % 10
-    known = mnist.draw_labels(y, 50, seed=1)
+    known = benchmark.draw_labels(y, 50, seed=1)
     assert np.bincount(known[known >= 0]).tolist() == [5] * 10
     assert (known[known >= 0] == y[known >= 0]).all()
-    assert (known != mnist.draw_labels(y, 50, seed=2)).any()
+    assert (known != benchmark.draw_labels(y, 50, seed=2)).any()
 
 
 def test_clusters_are_matched_only_without_labels():
     y = np.array([0, 0, 1, 1])
-    assert mnist.accuracy(y, 1 - y, 0) == 1
-    assert mnist.accuracy(y, 1 - y, 10) == 0
+    assert benchmark.accuracy(y, 1 - y, 0) == 1
+    assert benchmark.accuracy(y, 1 - y, 10) == 0
 
 
 def test_fits_are_written_down_and_not_made_again(tmp_path, monkeypatch, capsys):
@@ -27,14 +27,15 @@ def test_fits_are_written_down_and_not_made_again(tmp_path, monkeypatch, capsys)
     for place, digit in enumerate(y):
         images[place, 2 + digit * 2 : 6 + digit * 2, 4:20] = 200 + place % 5
     np.savez(tmp_path / "mnist.npz", x_train=images, y_train=y, x_test=images[:40], y_test=y[:40])
+    monkeypatch.setenv("XSDC_DATA", str(tmp_path))
     docs = tmp_path / "page.md"
-    docs.write_text("<!-- mnist:start -->\n<!-- mnist:end -->\n", encoding="utf-8")
-    asked = ["--data", str(tmp_path), "--images", "100", "--labels", "50", "--draws", "1"]
-    monkeypatch.setattr(sys, "argv", ["mnist", *asked, "--json", str(tmp_path / "a.json"), "--docs", str(docs)])
-    mnist.main()
+    docs.write_text("<!-- images:start -->\n<!-- images:end -->\n", encoding="utf-8")
+    asked = ["--images", "100", "--labels", "50", "--efforts", "fast", "--draws", "1"]
+    monkeypatch.setattr(sys, "argv", ["images", *asked, "--json", str(tmp_path / "a.json"), "--docs", str(docs)])
+    benchmark.main()
     first = docs.read_text(encoding="utf-8")
-    assert "| 100 | no | 50 | 1.000 ± 0.000 | 1.000 |" in first
-    monkeypatch.setattr(mnist, "run", lambda *_, **__: pytest.fail("made again"))
-    mnist.main()
+    assert "| mnist | 100 | 50 | fast | 1.000 | 1.000 |" in first
+    monkeypatch.setattr(benchmark, "run", lambda *_, **__: pytest.fail("made again"))
+    benchmark.main()
     assert docs.read_text(encoding="utf-8") == first
     capsys.readouterr()
