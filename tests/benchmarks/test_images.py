@@ -26,8 +26,8 @@ def test_fits_are_written_down_and_not_made_again(tmp_path, monkeypatch, capsys)
     images, y = np.zeros((120, 28, 28), np.uint8), (np.arange(120) % 10).astype(np.uint8)
     for place, digit in enumerate(y):
         images[place, 2 + digit * 2 : 6 + digit * 2, 4:20] = 200 + place % 5
-    np.savez(tmp_path / "mnist.npz", x_train=images, y_train=y, x_test=images[:40], y_test=y[:40])
-    monkeypatch.setenv("XSDC_DATA", str(tmp_path))
+    X, y = images[:, None] / np.float32(255), y.astype(np.int64)
+    monkeypatch.setattr(benchmark, "read", lambda _: (X, y, X[:40], y[:40]))
     docs = tmp_path / "page.md"
     docs.write_text("<!-- images:start -->\n<!-- images:end -->\n", encoding="utf-8")
     asked = ["--images", "100", "--labels", "50", "--efforts", "fast", "--draws", "1"]
