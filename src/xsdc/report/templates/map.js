@@ -198,7 +198,7 @@ const centres = new Map();
 function central(c) {
   if (centres.has(c)) return centres.get(c);
   const mine = data.codes.map((code, i) => (code === c ? i : -1)).filter((i) => i >= 0);
-  const near = Math.min(12, mine.length - 1);
+  const near = Math.min(Math.max(12, Math.round(0.35 * mine.length)), mine.length - 1);
   let best = mine[0], least = Infinity;
   for (const i of mine.filter((_, place) => mine.length < 400 || place % 3 === 0)) {
     const gaps = mine.map((j) => (data.after[i][0] - data.after[j][0]) ** 2 + (data.after[i][1] - data.after[j][1]) ** 2);
