@@ -128,17 +128,31 @@ def simulate_labels(case: Case, strategy: str, seed: int, *, most: int) -> dict[
             y[point] = person.choice(others) if person.random() < WRONG else case.truth[point]
 
 
-def coverage(right: Array, y: Array, audits: int, person: np.random.Generator) -> float:
+def coverage(right: Array, y: Array, slots: int, person: np.random.Generator) -> float:
     """Share of draws of audits whose interval holds the accuracy among points without an answer.
 
-    The person errs in audits as elsewhere; a wrong answer never agrees with a right class, and rarely with a wrong one.
+    The person errs in audits as elsewhere; an audit that disagrees is asked once more in a later slot, and its last
+    answer counts.
     """
     left = np.flatnonzero([label is None for label in y.tolist()])
     truth = right[left].mean()
     held = 0
     for _ in range(REDRAWN):
-        agree = right[person.choice(left, audits, replace=False)] & (person.random(audits) >= WRONG)
-        low, high = wilson_interval(int(agree.sum()), audits)
+        said: list[bool] = []
+        doubted: list[int] = []
+        drawn = iter(person.choice(left, slots, replace=False).tolist())
+        points: list[int] = []
+        for _slot in range(slots):
+            place = doubted.pop(0) if doubted else -1
+            point = points[place] if place >= 0 else next(drawn)
+            agrees = bool(right[point]) and person.random() >= WRONG
+            if place >= 0:
+                said[place] = agrees
+            else:
+                points.append(point)
+                said.append(agrees)
+                doubted += [] if agrees else [len(said) - 1]
+        low, high = wilson_interval(sum(said), len(said))
         held += bool(low <= truth <= high)
     return held / REDRAWN
 
