@@ -98,10 +98,10 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         "ensemble" classifies by an ensemble of classifiers of the labels, or of the groups found where some class has
         none; "published" trains, labels and classifies as the paper does, see `as_published`.
     effort : {"fast", "normal", "best"}
-        Whether the network is trained, where ``max_iter`` is "auto": "fast" never; "normal" on images, and where you give
-        or name the network, for training on vectors gained little in the mean of many data sets; "best" always, with
-        three times the steps where weights are trained. The answer without training stays where training does not make
-        it better.
+        Whether the network is trained, where ``max_iter`` is "auto": "fast" never; "normal" on images, and where you
+        give or name the network, for training on vectors gained little in the mean of many data sets; "best" always,
+        with three times the steps where weights are trained. The answer without training stays where training does not
+        make it better.
     cluster_size : "auto", "equal", (min, max), one pair per class, or mapping from class to pair
         Bounds on the share of points in a class, n_min / n and n_max / n. "equal" is the paper's default, 1/k each.
         "auto" trains between half and twice that and chooses at the end, by a criterion that needs no labels, among

@@ -188,7 +188,7 @@ ESTIMATOR: dict[str, Any] = SIZES | {
         metavar="NAME|FILE",
     ),
     "labeler": text(
-        "Algorithm that estimates M: auto, graph, balancing, pseudo-labels, deep-clustering, eigen, eigen-kmeans or hard.",
+        "Algorithm that estimates M: auto, graph, balancing, pseudo-labels, deep-clustering, eigen, eigen-kmeans, hard",
         panel=TRAINING,
     ),
     "max_iter": parsed(or_word(count, "auto"), "Steps on all points.", panel=TRAINING, metavar="COUNT|auto"),
