@@ -31,6 +31,7 @@ from xsdc.core.agreement import share_right
 from xsdc.errors import InvalidInputError
 from xsdc.fitting import (
     Choices,
+    FeatureRows,
     Fitted,
     Knowledge,
     Settings,
@@ -772,7 +773,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
     def _log_probabilities(self, rows: Any) -> Array:
         """Logarithms of the probability of each class, of rows that were checked."""
         data = self.network_.prepare(rows, channels=self.channels)
-        return self._classifier.log_probabilities(data, scaled_features(self.network_, data, self._norm))
+        return self._classifier.log_probabilities(data, FeatureRows(self.network_, data, self._norm))
 
     def _named_by(self, blocks: Iterable[Any]) -> Array:
         """Classes by the classifier."""
