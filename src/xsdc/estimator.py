@@ -43,6 +43,7 @@ from xsdc.fitting import (
 )
 from xsdc.fitting.bounds import check_sizes
 from xsdc.fitting.checked import CheckedLabels, SuspiciousLabels, suspect
+from xsdc.fitting.features import FeatureRows
 from xsdc.fitting.labels import Outcome, PointClassifier
 from xsdc.fitting.order import in_content_order
 from xsdc.fitting.settings import ClusterSize
