@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from scipy.sparse import csr_matrix
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
@@ -973,11 +974,11 @@ class TestChecked:
         with pytest.raises(InvalidInputError, match=r"name of a file.*read_data"):
             XSDC().fit("data.csv")
 
-    @pytest.mark.parametrize("gap", [np.nan, None, -1, ""])
+    @pytest.mark.parametrize("gap", [np.nan, None, -1])
     def test_gaps_that_numpy_made_words_of_are_told(self, gap):
         X, y = groups(60)
         words = [NAMES[c] if i < 30 else gap for i, c in enumerate(y)]
-        with pytest.warns(UserWarning, match="30 labels read '(nan|None|-1|)'.*dtype=object"):
+        with pytest.warns(UserWarning, match="30 labels read '(nan|None|-1)'.*dtype=object"):
             XSDC(max_iter=0, random_state=0).fit(X, np.array(words, dtype=str))
         if gap != "":
             assert list(XSDC(max_iter=0, random_state=0).fit(X, words).classes_) == sorted(NAMES[:3])
@@ -1053,3 +1054,29 @@ class TestEquivalence:
         XSDC(2, random_state=0, max_iter=0).fit(X).save(tmp_path / "m.xsdc")
         with pytest.raises(InvalidInputError, match="Fit again"):
             XSDC.load(tmp_path / "m.xsdc").equivalence([0, 1])
+
+
+class TestDataAsPeopleHaveThem:
+    def test_sparse(self, monkeypatch):
+        X, y = groups()
+        X = np.where(X > 0, X, 0)
+        dense = XSDC(random_state=0).fit(X, few(y))
+        model = XSDC(random_state=0).fit(csr_matrix(X), few(y))
+        assert (model.labels_ == dense.labels_).all()
+        np.testing.assert_allclose(model.predict_proba(csr_matrix(X[:5])), dense.predict_proba(X[:5]))
+        monkeypatch.setattr("xsdc.fitting.sources.LARGE", 300)
+        large = XSDC(random_state=0).fit(csr_matrix(X), few(y))
+        assert (large.labels_ == dense.labels_).mean() > 0.95
+
+    def test_missing_numbers(self):
+        X, _ = groups()
+        X[3, 1] = np.nan
+        with pytest.raises(InvalidInputError, match=r"contains NaN.*make_pipeline\(Preparation\(\), XSDC\(\)\)"):
+            XSDC().fit(X)
+
+    def test_an_empty_string_is_no_class(self):
+        X, y = groups()
+        names = np.where(few(y) >= 0, NAMES[y], "")
+        for given in (names, names.tolist(), names.astype(object)):
+            model = XSDC(random_state=0).fit(X, given)
+            assert model.classes_.tolist() == ["ant", "bee", "cat"]

@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.trust.outcomes import REFUSED, RIGHT, Outcomes, while_time
 from benchmarks.trust.workers import Worker
 from xsdc import XSDC
-from xsdc.data import Dataset, Preparation, fit_preparation
+from xsdc.data import Dataset, Preparation, prepare
 from xsdc.data.blocks import unlabeled
 from xsdc.errors import InvalidInputError
 
@@ -49,9 +49,9 @@ class Models:
         }
         for name, model in models.items():
             model.save(self.files[name])
-        preparation, prepared = fit_preparation(self.data, scale="standard")
-        preparation.save(self.files["preparation"])
-        self.answers = {name: model.predict_proba(self.X) for name, model in models.items()} | {"preparation": prepared}
+        done = prepare(self.data, Preparation(scale="standard").fit(self.data))
+        done.preparation.save(self.files["preparation"])
+        self.answers = {name: model.predict_proba(self.X) for name, model in models.items()} | {"preparation": done.Z}
         self.work = place / "tampered"
 
     def try_one(self, task: tuple[str, bytes, bool]) -> str:

@@ -33,8 +33,6 @@ class Defaults:
         suite.
     training_range : pair of float
         Bounds on classes in training, in units of the equal share. Digits, whole and thinned.
-    open_sizes : pair of float
-        The same as shares of the points, where the number of classes is open.
     sphere_steps, steps : int
         Steps of filters on the sphere, and of free filters. Digits.
     least_steps, epochs : int, float
@@ -48,7 +46,7 @@ class Defaults:
         Points of a step of kernel filters, and of other networks: usual values.
     sphere_rate, filter_rate, weight_rate : float
         Lengths of adaptive steps: of filters on the sphere; of free filters, as a share of their spread; of other
-        weights. Digits; usps and orl of the suite, where half and twice as much do the same.
+        weights. Digits; usps of the suite, where a quarter of the last does half a point worse.
     columns : int
         Principal components of vectors that graphs and classifiers see. Suite.
     image_columns, flattening : int, float
@@ -98,7 +96,6 @@ class Defaults:
     fewest_to_train: int = 10
     dimensions_per_class: float = 5.0
     training_range: Range = (0.5, 2.0)
-    open_sizes: Range = (0.02, 0.5)
     sphere_steps: int = 200
     steps: int = 50
     least_steps: int = 150

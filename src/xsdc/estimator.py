@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy.sparse import issparse
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
@@ -41,10 +42,20 @@ from xsdc.fitting import (
 )
 from xsdc.fitting.bounds import check_sizes
 from xsdc.fitting.checked import CheckedLabels, SuspiciousLabels, suspect
+from xsdc.fitting.features import FeatureRows
 from xsdc.fitting.labels import Outcome, PointClassifier
 from xsdc.fitting.order import in_content_order
 from xsdc.fitting.settings import ClusterSize
-from xsdc.fitting.sources import ArraySource, Source, as_source, first_look, prepare, read_blocks, stream_blocks
+from xsdc.fitting.sources import (
+    ArraySource,
+    Source,
+    as_source,
+    first_look,
+    from_sparse,
+    prepare,
+    read_blocks,
+    stream_blocks,
+)
 from xsdc.fitting.spreads import warn_of_spreads
 from xsdc.fitting.stream import KEPT, Course, Kept, keep_some, read_chunk, trained_on, why_anew
 from xsdc.fitting.telling import describe_options
@@ -661,6 +672,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         tags.target_tags.required = False
         tags.target_tags.one_d_labels = True
         tags.input_tags.three_d_array = True
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = []  # features have the type that the option dtype says
         return tags
 
@@ -703,6 +715,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         """Check the data; images are checked by the network, rows of a source when they are read."""
         if isinstance(X, Tensor) and X.dtype == torch.bfloat16:  # which NumPy does not have
             X = X.float()
+        X = from_sparse(X) if issparse(X) else X
         source = as_source(X)
         if source is not None and source.ndim == 2:
             self._read(source.take(np.arange(min(2, len(source)))), reset=reset)
@@ -735,11 +748,16 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         except (TypeError, ValueError) as error:
             types = zip(getattr(X, "columns", ()), getattr(X, "dtypes", ()), strict=False)  # names may come twice
             words = [str(name) for name, kind in types if getattr(kind, "kind", "O") not in "biufc"]
+            if not words and "NaN" in str(error):
+                raise InvalidInputError(
+                    f"{str(error).splitlines()[0]} Fill in what is missing, by a pipeline with `xsdc.data.Preparation`"
+                    " for example: make_pipeline(Preparation(), XSDC()). `xsdc fit` on the command line does so."
+                ) from error
             if not words:
                 raise
             raise InvalidInputError(
                 f"X must hold numbers; the columns {', '.join(words[:5])} of this table do not. Turn them into numbers,"
-                " by `xsdc.data.fit_preparation` for example, or let `xsdc fit` on the command line do so."
+                " by `xsdc.data.Preparation` for example, or let `xsdc fit` on the command line do so."
             ) from error
         return read
 
@@ -757,7 +775,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
     def _log_probabilities(self, rows: Any) -> Array:
         """Logarithms of the probability of each class, of rows that were checked."""
         data = self.network_.prepare(rows, channels=self.channels)
-        return self._classifier.log_probabilities(data, scaled_features(self.network_, data, self._norm))
+        return self._classifier.log_probabilities(data, FeatureRows(self.network_, data, self._norm))
 
     def _named_by(self, blocks: Iterable[Any]) -> Array:
         """Classes by the classifier."""

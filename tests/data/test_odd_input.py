@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 from tests.cli.conftest import xsdc as xsdc  # noqa: PLC0414  a fixture
+from tests.data.cases import fit_preparation
 from xsdc import XSDC
-from xsdc.data import fit_preparation, read_data
+from xsdc.data import read_data
 from xsdc.runs.tables import guarded, unguarded
 
 N = 24
@@ -30,15 +31,15 @@ class TestTables:
     def test_dates_of_any_century(self, tmp_path):
         days = [f"{1500 + i}-03-01" for i in range(N)]
         table(day=days).to_csv(tmp_path / "a.csv", index=False)
-        assert prepared(tmp_path / "a.csv").roles["day"] == "date"
+        assert prepared(tmp_path / "a.csv").roles_["day"] == "date"
         pytest.importorskip("pyarrow")
         table(day=np.array(days, dtype="datetime64[s]")).to_parquet(tmp_path / "a.parquet")
-        assert prepared(tmp_path / "a.parquet").roles["day"] == "date"
+        assert prepared(tmp_path / "a.parquet").roles_["day"] == "date"
 
     def test_bytes_in_parquet(self, xsdc, tmp_path):
         pytest.importorskip("pyarrow")
         table(blob=[bytes([255, i % 2]) for i in range(N)]).to_parquet(tmp_path / "a.parquet")
-        assert prepared(tmp_path / "a.parquet").roles["blob"] == "category"
+        assert prepared(tmp_path / "a.parquet").roles_["blob"] == "category"
         assert xsdc("doctor", "a.parquet", "--label-column", "kind").code == 0
 
     def test_a_text_that_ends_within_a_letter(self, tmp_path):
@@ -50,7 +51,7 @@ class TestTables:
         cold = [f"{signs[i % 2]}{i}.5" for i in range(N)]
         table(cold=cold).to_csv(tmp_path / "a.csv", index=False)
         preparation = prepared(tmp_path / "a.csv")
-        assert preparation.roles["cold"] == "number"
+        assert preparation.roles_["cold"] == "number"
 
 
 class TestArrays:

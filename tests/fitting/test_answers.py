@@ -121,19 +121,25 @@ class TestBetter:
         network = build_network("kn", X.numpy(), generator=generator(), dtype=X.dtype)
         answers.before_training(network)
         one, other = (replace(answers.untrained, likelihood=value) for value in values)
-        outcome, trained = answers._better(one, other, network.features(X), Choices())
+        outcome, trained = answers._better(one, other, Choices())
         assert trained == kept
         assert outcome.likelihood == max(values)
 
-    def test_by_the_objective_without_labels(self, data):
+    def test_by_what_the_inputs_explain_without_labels(self, data):
         X, y = data
         answers = make_answers(X)
         network = build_network("kn", X.numpy(), generator=generator(), dtype=X.dtype)
         answers.before_training(network)
         worse = replace(answers.untrained, codes=np.where(np.arange(N) < 20, (y + 1) % K, answers.untrained.codes))
-        Phi = network.features(X)
-        assert answers._better(answers.untrained, worse, Phi, Choices()) == (answers.untrained, False)
-        assert answers._better(worse, answers.untrained, Phi, Choices())[1]
+        assert answers._better(answers.untrained, worse, Choices()) == (answers.untrained, False)
+        assert answers._better(worse, answers.untrained, Choices())[1]
+
+    def test_uneven_classes_are_no_better_for_being_uneven(self, data):
+        X, _y = data
+        answers = make_answers(X)
+        answers.before_training(build_network("kn", X.numpy(), generator=generator(), dtype=X.dtype))
+        joined = replace(answers.untrained, codes=np.where(np.arange(N) < N - 2, 0, np.arange(N) % 2 + 1))
+        assert answers._better(answers.untrained, joined, Choices()) == (answers.untrained, False)
 
 
 class TestImages:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from xsdc import XSDC
 from xsdc.app.store import Store
-from xsdc.data import Dataset, Preparation, Rows, fit_preparation
+from xsdc.data import Dataset, Preparation, Rows, prepare
 from xsdc.errors import InvalidInputError
 from xsdc.fitting.resolve import Resolver
 from xsdc.queries import view_of
@@ -118,7 +118,8 @@ def open_run(
     else:
         refuse_foreign(folder)
         announce("Finding groups")
-        preparation, Z = fit_preparation(given.dataset, scale=bare.data.scale)
+        prepared = prepare(given.dataset, bare.data.preparation().fit(given.dataset))
+        preparation, Z = prepared.preparation, prepared.Z
         model = make_estimator(bare, given)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

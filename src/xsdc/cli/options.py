@@ -11,7 +11,8 @@ import typer
 
 from xsdc.cli.groups import parsed, text
 
-ABOUT_DATA, KNOWN, TRAINING = "Data", "What is known", "Training"
+ABOUT_DATA, KNOWN, READING, TRAINING = "Data", "What is known", "How a table is written", "Training"
+LETTERS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "point": "."}
 
 
 def number(value: str) -> float:
@@ -62,6 +63,18 @@ def network(value: str) -> Any:
         return json.loads(Path(value).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise typer.BadParameter(f"{value} cannot be read as JSON ({error}).") from error
+
+
+def letter(value: str) -> str:
+    """Read what separates cells, or a decimal sign: one letter, or its name."""
+    return LETTERS.get(value, value)
+
+
+def yes_or_no(value: str) -> bool:
+    """Read yes or no."""
+    if value.lower() not in ("yes", "no"):
+        raise typer.BadParameter(f"{value!r} is neither yes nor no.")
+    return value.lower() == "yes"
 
 
 def limits(value: str) -> dict[str, float]:
@@ -117,6 +130,10 @@ DATA: dict[str, Any] = {
         ),
     ],
     "scale": text("How numbers are scaled: auto, standard or none.", panel=ABOUT_DATA, metavar="HOW"),
+    "kind": text("What vectors hold: auto, numbers, counts or words (counted).", panel=ABOUT_DATA, metavar="KIND"),
+    "text_encoder": text(
+        "Sentence encoder of sentence-transformers for free text, instead of tf-idf.", panel=ABOUT_DATA
+    ),
     "image_size": parsed(count, "Side to which images are brought, in pixels.", panel=ABOUT_DATA, metavar="PIXELS"),
     "limits": parsed(
         limits,
@@ -125,6 +142,25 @@ DATA: dict[str, Any] = {
         metavar="NAME=NUMBER,...",
     ),
 }
+
+READ_AS: dict[str, Any] = {
+    "delimiter": parsed(letter, "What separates cells: a letter, or tab.", panel=READING, metavar="LETTER"),
+    "decimal": parsed(letter, "Decimal sign: . or ,", panel=READING, metavar="SIGN"),
+    "encoding": text("Letters of the file: utf-8, cp1252, ...", panel=READING),
+    "header": parsed(yes_or_no, "Whether a line names the columns: yes or no.", panel=READING, metavar="YES|NO"),
+    "skip_rows": parsed(count, "Lines before the table.", panel=READING, metavar="COUNT"),
+    "missing": Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A cell that means that nothing is known, such as -999; may be given several times.",
+            metavar="CELL",
+            rich_help_panel=READING,
+            show_default=False,
+        ),
+    ],
+    "sheet": text("Sheet of an Excel workbook; by default the first.", panel=READING),
+}
+DATA |= READ_AS
 
 # What doctor needs to know of the estimator.
 SIZES: dict[str, Any] = {

@@ -9,13 +9,17 @@ from typing import Annotated, Any
 import typer
 
 from xsdc.cli.console import CONTROL, ERR, OUT, note
+from xsdc.cli.groups import takes
+from xsdc.cli.options import READ_AS
 from xsdc.cli.options import limits as read_limits
 from xsdc.errors import InvalidInputError
 
 PIECE = 2**20  # letters
 
 
+@takes(reading=READ_AS)
 def predict(
+    reading: dict[str, Any],
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, or a model file.")],
     source: Annotated[str, typer.Argument(metavar="DATA", help="A file, a folder of images, or a data set.")],
     out: Annotated[
@@ -54,7 +58,9 @@ def predict(
         raise InvalidInputError(f"There is no folder {out.parent}. Make it, or give another name with --out.")
     if out is not None and out.exists() and not force:
         raise InvalidInputError(f"{out} exists already. Give another name, or --force to write over it.")
-    prediction = Prediction(run, source, id_column=id_column, all_classes=all_classes, limits=Limits.of(limits))
+    prediction = Prediction(
+        run, source, id_column=id_column, all_classes=all_classes, reading=reading, limits=Limits.of(limits)
+    )
     with TemporaryDirectory(prefix="xsdc-") as folder:
         written = Path(folder) / "predictions.csv" if out is None else out
         n = prediction.write(written)

@@ -24,7 +24,8 @@ from xsdc.data.dataset import Dataset
 from xsdc.data.labels import read_known
 from xsdc.data.memory import require_memory
 from xsdc.data.roles import Roles
-from xsdc.data.tables import column_ids, first_line, require_module
+from xsdc.data.sheets import first_line, require_module
+from xsdc.data.tables import column_ids
 from xsdc.errors import InvalidInputError
 
 NOTE = "X is used as it is, without normalising or choosing genes."

@@ -101,7 +101,7 @@ def with_folders(
     X: Any, names: list[str], roles: Roles, *, name: str, notes: list[str], levels: Levels | None = None
 ) -> Dataset:
     """Put images together with what their folders say of them; images may be such as are read later."""
-    folders = _folders(names)
+    folders = folder_labels(names)
     truth = roles.truth is not None
     known = read_known(
         None if truth else folders, folders if truth else None, n=len(X), label_name="folder", truth_name="folder"
@@ -139,7 +139,7 @@ def open_images(path: Path, *, most: float | None = None) -> Iterator[Source]:
         large = [info.filename for info in file.infolist() if info.file_size > LARGEST_FILE]
         if large:
             raise InvalidInputError(f"`{large[0]}` of `{path.name}` is larger than any image should be (256 MB).")
-        outer = _outer_folder(names := _wanted(file.namelist()))
+        outer = outer_folder(names := _wanted(file.namelist()))
         yield _some(Source([name.removeprefix(outer) for name in names], lambda name: file.read(outer + name)), path)
 
 
@@ -189,12 +189,13 @@ def _wanted(names: Iterable[str]) -> list[str]:
     )
 
 
-def _outer_folder(names: list[str]) -> str:
+def outer_folder(names: list[str]) -> str:
+    """Return the one folder that holds everything, or nothing."""
     first = {name.split("/", 1)[0] for name in names}
     return f"{first.pop()}/" if len(first) == 1 and all("/" in name for name in names) else ""
 
 
-def _folders(names: list[str]) -> list[str]:
+def folder_labels(names: list[str]) -> list[str]:
     """Return the folder that says what an image is; nothing for images outside of any."""
     parents = [PurePosixPath(name).parts[:-1] for name in names]
     if all(parts and parts[0].lower() in PARTS for parts in parents):

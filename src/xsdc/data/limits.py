@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from xsdc.data.archives import most_bytes
+from xsdc.data.archives import most_bytes, open_zip
 from xsdc.data.h5ad import open_h5ad
 from xsdc.data.images import open_images
+from xsdc.data.layout import DELIMITERS
+from xsdc.data.sheets import open_parquet, parquet_size
 from xsdc.data.stored import StoredArray, open_npy, open_npz
-from xsdc.data.tables import open_parquet, parquet_size
-from xsdc.data.text import DELIMITERS
 from xsdc.errors import InvalidInputError
 
 TABLE_COLUMNS = 50_000  # each is looked at for what it holds, which takes a millisecond or more
@@ -72,8 +72,11 @@ class Limits:
 
     def check(self, path: Path, kind: str) -> None:
         """Refuse a source that is beyond the limits, without reading it."""
-        if kind == "table":
-            self._check_text(path)
+        if kind in ("table", "json"):
+            self._check_text(path, columns=kind == "table")
+            return
+        if kind in ("sheet", "sparse", "texts"):
+            self._check_parts(path)
             return
         n, width, size = measure(path, kind, most=self.bytes)
         columns = TABLE_COLUMNS if kind == "parquet" else ARRAY_COLUMNS
@@ -106,14 +109,25 @@ class Limits:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, former)
 
-    def _check_text(self, path: Path) -> None:
+    def _check_parts(self, path: Path) -> None:
+        """Look at the entries of a zip, or at the files of a folder."""
+        if path.is_dir():
+            sizes = [file.stat().st_size for file in path.rglob("*") if file.is_file()]
+            self._require(path, "bytes", sum(sizes), math.inf)
+            self._require(path, "rows", len(sizes), ROWS)
+            return
+        with open_zip(path, name=path.name, most=self.bytes):
+            pass  # opening looks at its list of entries
+
+    def _check_text(self, path: Path, *, columns: bool) -> None:
         with path.open("rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
         size: float = path.stat().st_size
         if packed:
             size = _unpacked(path, self.bytes if self.bytes is not None else most_bytes(path.stat().st_size))
         self._require(path, "bytes", size, most_bytes(path.stat().st_size) if packed else math.inf)
-        self._require(path, "columns", _cells(path, packed=packed), TABLE_COLUMNS)
+        if columns:
+            self._require(path, "columns", _cells(path, packed=packed), TABLE_COLUMNS)
         rows = ROWS if self.rows is None else self.rows
         if size > rows:  # else there cannot be as many
             self._require(path, "rows", _lines(path, packed=packed), ROWS)

@@ -77,10 +77,15 @@ def _left(folder: Path, version: int) -> int | None:
         return None
 
 
+def spare_memory() -> int:
+    """Bytes that can be had, or a guess where the system does not say."""
+    free = available_memory()
+    return ASSUMED if free is None else free
+
+
 def is_large(needed: int) -> bool:
     """Tell whether ``needed`` bytes are more than data in memory should take."""
-    free = available_memory()
-    return needed > SHARE * (ASSUMED if free is None else free)
+    return needed > SHARE * spare_memory()
 
 
 def require_memory(needed: int, *, what: str) -> None:

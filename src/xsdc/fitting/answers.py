@@ -12,10 +12,10 @@ from torch import Tensor
 from xsdc.core.constraints import Constraints
 from xsdc.fitting.bounds import Bounds
 from xsdc.fitting.choices import Choices
-from xsdc.fitting.features import features_of_all
-from xsdc.fitting.groups import objectives
+from xsdc.fitting.features import FeatureRows, features_of_all
+from xsdc.fitting.groups import Inputs, beyond_chance
 from xsdc.fitting.knowledge import Knowledge
-from xsdc.fitting.labels import JoinedInputs, Outcome, join_inputs, label_points, solver_inputs
+from xsdc.fitting.labels import JoinedInputs, Outcome, join_inputs, label_points
 from xsdc.fitting.settings import Settings
 from xsdc.networks import Network
 from xsdc.networks.rows import Rows
@@ -70,16 +70,16 @@ class Answers:
 
     def before_training(self, network: Network) -> None:
         """Label all points, and remember the answer."""
-        Phi, _ = features_of_all(network, self.data)
+        Phi = self._features(network, learned=self.learned)
         self.untrained = self._of(self.knowledge, Phi, learned=self.learned, choices=self.choices)
 
     def after_training(self, network: Network) -> tuple[Outcome, bool]:
         """Label all points by what was learned too; return the better answer, and whether it is this one."""
         assert self.untrained is not None  # noqa: S101  it comes first
-        Phi, _ = features_of_all(network, self.data)
+        Phi = self._features(network, learned=True)
         notes = Choices()
         trained = self._of(self.knowledge, Phi, learned=True, start=self.untrained.codes, choices=notes)
-        return self._better(self.untrained, trained, Phi, notes)
+        return self._better(self.untrained, trained, notes)
 
     def probabilities(self, knowledge: Knowledge, network: Network, first: bool) -> Floats:
         """Find the probability of each class for each point, shape (n, k), as `labelers.Graph` asks for it.
@@ -93,7 +93,7 @@ class Answers:
         first : bool
             Whether to leave out what was learned in training.
         """
-        Phi, _ = features_of_all(network, self.data)
+        Phi = self._features(network, learned=self.learned or not first)
         if first and self.untrained is not None and (knowledge.codes == self.knowledge.codes).all():
             outcome = self.untrained
         else:
@@ -101,19 +101,23 @@ class Answers:
         scores = np.exp(outcome.classifier.log_probabilities(self.inputs.data, Phi))
         return _as_known(scores, knowledge.constraints)
 
-    def _better(self, untrained: Outcome, trained: Outcome, Phi: Tensor | Rows, notes: Choices) -> tuple[Outcome, bool]:
-        """Choose the answer that makes left-out labels more likely or, without them, that has the higher objective.
+    def _features(self, network: Network, *, learned: bool) -> Tensor | Rows:
+        """Features of all points; of images only when they are asked for, where nothing was learned."""
+        if self.inputs.images and not learned:
+            return FeatureRows(network, self.data, 1.0)
+        return features_of_all(network, self.data)[0]
+
+    def _better(self, untrained: Outcome, trained: Outcome, notes: Choices) -> tuple[Outcome, bool]:
+        """Choose the answer that makes left-out labels more likely or, without them, that the inputs explain better.
 
         Training has seen the labels, so that what is left out of the classifiers of features speaks for training if at
-        all: an answer that is worse all the same is dropped. Objectives are those of the same graphs and regressions,
-        features that were learned among them.
+        all: an answer that is worse all the same is dropped. Graphs and regressions of the inputs alone have not been
+        trained; what they explain is compared beyond chance, for uneven classes are explained easily.
 
         Parameters
         ----------
         untrained, trained : Outcome
             Answers before and after training.
-        Phi : Tensor of shape (n, D), or Rows
-            Features after training.
         notes : Choices
             Those of the answer after training; they replace those of the other where it is taken.
         """
@@ -121,10 +125,9 @@ class Answers:
         by = "mean log-likelihood of left-out labels"
         if None in values:
             inputs, k = self.inputs, len(self.knowledge.names)
-            looked_at = solver_inputs(inputs, Phi, k, learned=True, ridge=self.settings.ridge)
             codes = [outcome.codes[inputs.points] for outcome in (untrained, trained)]
-            values = [*objectives(looked_at, codes, k)]
-            by = "objective"
+            values = [*beyond_chance(Inputs(inputs.view, None, ridge=self.settings.ridge), codes, k)]
+            by = "share that the inputs explain, beyond chance"
         before, after = values
         assert before is not None and after is not None  # noqa: S101, PT018  both are there or none
         kept = after > before

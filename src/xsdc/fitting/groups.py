@@ -132,11 +132,15 @@ def _improved(
     return solve(S, [start], constraints, k, sizes=bounds)[0]
 
 
-def objectives(inputs: Inputs, groupings: Sequence[Ints], k: int) -> list[float]:
-    """Objective of several groupings by the same graphs and regressions, without links."""
+def beyond_chance(inputs: Inputs, groupings: Sequence[Ints], k: int) -> list[float]:
+    """Share that the same graphs and regressions explain of several groupings, beyond chance; without links."""
     n = len(inputs)
     S, _ = inputs.smoothers(close(n, n_classes=k), k, leak=_leak_of_all(n, k))
-    return [float((Y * S(Y)).sum()) / n for Y in (np.eye(k)[codes] for codes in groupings)]
+    found = []
+    for codes in groupings:
+        Y = np.eye(k)[codes]
+        found.append(Grouping(codes, float((Y * S(Y)).sum()) / n, 0, True).beyond_chance)
+    return found
 
 
 def _leak_of_all(n: int, k: int) -> float:

@@ -54,8 +54,8 @@ class LabelClassifier:
         """Logarithms of the probability of each class, shape (n, k), by prepared inputs and learned features."""
         found = []
         for start in range(0, max(len(data), 1), BLOCK):
-            sources = (data[start : start + BLOCK], Phi[start : start + BLOCK])
-            views = [represent(X) for represent, X in zip(self.representations, sources, strict=False)]
+            block = slice(start, start + BLOCK)  # features are only read where they are looked at
+            views = [f(source[block]) for f, source in zip(self.representations, (data, Phi), strict=False)]
             found.append(self.ensemble.log_probabilities(views))
         return np.concatenate(found)
 
@@ -197,7 +197,9 @@ def label_points(
         views = (*views, View(represent(Phi, chosen), metrics=METRICS[1]))
     classes, eigenvalues = constraints.classes[points], np.empty(0)
     labeled = names_every_class(knowledge)
-    looked_at = solver_inputs(inputs, Phi, k, learned=learned, ridge=ridge)
+    # Features that were not learned tell something where they are those of a kernel, and many.
+    telling = learned or (not inputs.images and Phi[:1].shape[1] >= DEFAULTS.dimensions_per_class * k)
+    looked_at = Inputs(inputs.view, read_features(Phi, points) if telling else None, ridge=ridge)
     if not labeled and k > 1:
         known, sizes = constraints.restricted(points), bounds.ways(constraints, points, k)
         begun = None if start is None else start[points]
@@ -230,14 +232,6 @@ def label_points(
     violated = violated_links(codes, constraints)
     warn_of_unmet(violated, 0 if given_sizes is None else outside_sizes(codes, given_sizes), n=knowledge.n, k=k)
     return Outcome(knowledge, codes, classifier, checked, eigenvalues, violated, likelihood)
-
-
-def solver_inputs(
-    inputs: JoinedInputs, Phi: Tensor | Rows, k: int, *, learned: bool, ridge: float | Literal["auto"]
-) -> Inputs:
-    """Return what the solver looks at: learned features too, or others where they are those of a kernel, and many."""
-    telling = learned or (not inputs.images and Phi[:1].shape[1] >= DEFAULTS.dimensions_per_class * k)
-    return Inputs(inputs.view, read_features(Phi, inputs.points) if telling else None, ridge=ridge)
 
 
 def warn_of_unmet(violated: int, outside: int, *, n: int, k: int) -> None:

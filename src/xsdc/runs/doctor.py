@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 
-from xsdc.data import fit_preparation
+from xsdc.data import prepare
 from xsdc.errors import ContradictionError, InfeasibleError, InvalidInputError
 from xsdc.runs.configuration import Configuration
 from xsdc.runs.fit import check_knowledge
@@ -52,13 +52,14 @@ def _clashes(given: Given, configuration: Configuration) -> Iterator[Symptom]:
 
 def _preparation(given: Given, configuration: Configuration) -> Iterator[Symptom]:
     try:
-        preparation, Z = fit_preparation(given.at_hand, scale=configuration.data.scale)
+        preparation = configuration.data.preparation().fit(given.at_hand)
+        prepared = prepare(given.at_hand, preparation)
     except InvalidInputError as error:
         yield Symptom("error", "columns", with_option(str(error), error.option))
     else:
-        if bool((Z[:1] == Z).all()):
+        if bool((prepared.Z[:1] == prepared.Z).all()):
             what = "images" if given.at_hand.kind == "images" else "rows"
             yield Symptom(
                 "error", "nothing varies", f"All {what} are equal once they are made numbers. Look at the data."
             )
-        yield from (Symptom("note", "columns", text) for text in preparation.notes)
+        yield from (Symptom("note", "columns", text) for text in prepared.preparation.notes_)

@@ -210,7 +210,7 @@ def _write(
     write_json(folder.history, model.history_)
     truth = match_truth(model, given, codes)
     keep_drawing(folder.points, given, model, Z, points=points, before=before, truth=truth)
-    notes = [*given.dataset.notes, *prepared.preparation.notes]
+    notes = [*given.dataset.notes, *prepared.preparation.notes_]
     said = list_warnings(given, configuration, model, caught)
     metrics = summarise(model, given, codes, probability, shape=Z.shape[1:], notes=notes, warnings=said)
     begun, read, fitted = times

@@ -81,6 +81,7 @@ def read_given(options: DataOptions, *, seed: int = 0, in_memory: bool = True) -
         truth_column=options.truth_column,
         id_column=options.id_column,
         ignore=options.ignore,
+        reading=options.reading(),
         image_size=options.image_size,
         in_memory=in_memory,
         limits=Limits.of(options.limits),

@@ -10,7 +10,6 @@ from typing import Any
 
 import pandas as pd
 
-from xsdc.data import fit_preparation
 from xsdc.data.roles import listed
 from xsdc.errors import InvalidInputError
 from xsdc.runs.configuration import Configuration
@@ -62,7 +61,7 @@ def tune_run(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the trials say it again
         check_knowledge(given, configuration)
-    _, Z = fit_preparation(given.dataset, scale=configuration.data.scale)
+    Z = configuration.data.preparation().fit_transform(given.dataset)
     with held(RunFolder(out)):
         return _search(
             configuration,
