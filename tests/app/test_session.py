@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.app.conftest import entry
-from xsdc.app.audits import estimate
+from xsdc.app.audits import audit_again, estimate
 from xsdc.app.opening import open_run
 from xsdc.app.replay import live_entries
 from xsdc.app.session import Session
@@ -126,6 +126,14 @@ def test_every_tenth_question_is_an_audit_that_the_model_does_not_see(session):
     for audited in solution.known.audits:
         assert audited.points[0] not in solution.known.facts.labels
     assert solution.estimate.interval[0] < solution.estimate.accuracy <= solution.estimate.interval[1]
+
+
+def test_an_audit_that_disagrees_is_asked_a_second_time_later():
+    first, second, third = (entry("label", (i,), name, audit=True) for i, name in ((0, "b"), (1, "a"), (0, "a")))
+    codes = np.array([0, 0])
+    assert audit_again([first], ["a", "b"], codes) is None  # not right after its answer
+    assert audit_again([first, second], ["a", "b"], codes) == 0
+    assert audit_again([first, second, third], ["a", "b"], codes) is None
 
 
 def test_the_estimate_compares_with_what_the_model_says_now(session):

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from tests.queries.cases import EACH, blobs, situation
 from xsdc import XSDC
 from xsdc.errors import InvalidInputError
-from xsdc.queries import KINDS, choose_questions, suggest
+from xsdc.queries import KINDS, choose_questions, sheet, suggest
 
 
 def ask(case, n=20, **options):
@@ -22,6 +24,16 @@ def test_groups_are_asked_about_first_the_largest_first():
     for question in found[:3]:
         assert len(set(case.codes[list(question.points)])) == 1
         assert set(question.strays) < set(question.points)
+
+
+@pytest.mark.parametrize("size", [3, 12, 13, 14, 40])
+def test_a_sheet_shows_each_member_once(size):
+    case = situation(named=(False, False, False))
+    codes = np.where(np.arange(120) < size, 0, 1)
+    case = replace(case, codes=codes, Z=case.Z.round())
+    members, strays = sheet(case, 0)
+    assert len(members) == len(set(members)) == min(size, 12)
+    assert set(strays) <= set(members) <= set(range(size))
 
 
 def test_all_kinds_come_up_and_all_are_well_formed():

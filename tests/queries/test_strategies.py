@@ -44,13 +44,25 @@ def test_groups_without_a_name_come_first_and_their_points_are_in_the_middle():
 
 
 def test_doubts_are_where_two_classes_meet_and_spread_out():
-    case = situation()
+    case = situation(known=range(0, 120, 15))  # more than two per class: typical points were asked about
     picks = useful(case, 3, np.random.RandomState(0))
     assert (case.codes[picks.points] != 2).all()  # the third blob is far from both others
     distances = np.linalg.norm(case.Z[picks.points][:, None] - case.Z[picks.points][None], axis=2)
     nearest = np.sort(np.linalg.norm(case.Z - case.Z[picks.points[0]], axis=1))[1]
     assert distances[np.triu_indices(3, 1)].min() > nearest
     assert (np.diff(picks.scores) <= 0).all()
+
+
+def test_few_answers_are_spent_on_typical_points_and_a_missing_class_keeps_asking_for_them():
+    reasons = useful(situation(known=(0, 40, 80)), 5, np.random.RandomState(0)).reasons
+    assert ["typical" in reason for reason in reasons] == [True, True, True, False, False]
+    missing = situation(known=range(0, 120, 10), named=(True, True, False))
+    reasons = useful(missing, 6, np.random.RandomState(0)).reasons
+    assert sum("typical" in reason for reason in reasons) == 3
+    one_by_one = [
+        useful(situation(known=range(m), named=(True, True, False)), 1, np.random.RandomState(0)) for m in (20, 21)
+    ]
+    assert ["typical" in picks.reasons[0] for picks in one_by_one] == [False, True]
 
 
 def test_typical_covers_clusters_before_it_asks_again():

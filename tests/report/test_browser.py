@@ -206,3 +206,38 @@ def settled(browser) -> int:
             return int(now)
         last = now
     raise AssertionError("the map does not come to rest")
+
+
+def test_a_wrong_point_is_clicked_and_corrected_and_the_file_holds_it(visit):
+    page = visit(n=200)
+    page.execute_script("document.querySelector('#first .fix').click()")
+    name = page.find_element(By.ID, "correction-id").text
+    page.find_element(By.ID, "correction-class").send_keys('two, "or" three\n')
+    bar = page.find_element(By.ID, "corrections")
+    assert bar.is_displayed()
+    link = page.find_element(By.ID, "corrections-file").get_attribute("href")
+    script = (
+        "const done = arguments[1]; fetch(arguments[0]).then((file) => file.text()).then(done, (e) => done(String(e)))"
+    )
+    text = page.execute_async_script(script, link)
+    page.get_log("browser")  # reading the file back is what the policy of the page forbids to it
+    if "Failed" not in text:
+        assert text == f'id,label\n{name},"two, ""or"" three"\n'
+    assert link.startswith("blob:")
+    page.find_element(By.ID, "corrections-clear").click()
+    assert not bar.is_displayed()
+
+
+def test_the_tile_of_doubtful_points_leads_to_them(visit):
+    page = visit(n=200)
+    link = page.find_element(By.CSS_SELECTOR, "a[data-metric='found.n_doubtful']")
+    assert link.get_attribute("href").endswith("#first")
+    assert page.find_element(By.ID, "first").is_displayed()
+
+
+def test_the_confusion_table_fits_a_phone(visit):
+    page = visit(n=200, classes=[f"class {i}" for i in range(10)], width=390)
+    fits = (
+        "const box = document.querySelector('.confusion').parentElement; return box.scrollWidth <= box.clientWidth + 1"
+    )
+    assert page.execute_script(fits)

@@ -7,19 +7,19 @@ import pytest
 
 from tests.report.cases import make_findings
 from xsdc.report import render_report, summary
+from xsdc.report.apart import columns_apart
 from xsdc.report.summary import plain, summarize
 from xsdc.report.wording import duration, lead, percent
 
 
 def test_the_lead_says_what_was_given_and_found():
     metrics = make_findings(n=60, n_labeled=12).metrics
-    accuracy = percent(metrics["measured"]["accuracy"])
+    accuracy = percent(metrics["measured"]["accuracy"], digits=0)
     assert lead(metrics) == (
-        f"60 points, 12 with a label; 3 classes found; {accuracy} of 48 true labels that the fit did not see are met"
-        " (95\N{NO-BREAK SPACE}% interval 12.3\N{NO-BREAK SPACE}% to 98.7\N{NO-BREAK SPACE}%)."
+        f"60 points were put into 3 classes, with 12 labels given. About {accuracy} of the answers are right."
     )
     metrics = make_findings(n_labeled=0, named=False, truth=False, classes=["0"]).metrics
-    assert lead(metrics) == "60 points, none with a label; 1 cluster found."
+    assert lead(metrics) == "60 points were put into 1 cluster, without any label."
 
 
 @pytest.mark.parametrize(
@@ -127,3 +127,26 @@ def test_plain_takes_what_json_does_not():
         "1": [0.5, 3, None, [True]],
         "path": None,
     }
+
+
+def test_columns_that_set_a_class_apart_come_first_with_their_means():
+    codes = np.repeat([0, 1], 20)
+    cells = [
+        {"same": "1", "noise": str(i % 2), "far": str(10 * c), "word": "red" if c else "blue", "gap": "missing"}
+        for i, c in enumerate(codes)
+    ]
+    found = columns_apart(cells, codes, 1)
+    assert [each.column for each in found] == ["far", "word"]
+    assert (found[0].here, found[0].all) == ("mean 10", "5")
+    assert found[1].here.replace("\N{NO-BREAK SPACE}", " ") == "red: 100 %"
+    assert columns_apart(cells, np.zeros(40, dtype=int), 0) == []
+
+
+def test_points_to_look_at_first_are_in_doubt_and_not_given():
+    findings = make_findings(n=200)
+    shown = summarize(findings)["first"]
+    places = [findings.ids.index(each["id"]) for each in shown]
+    assert len(places) == len(set(places)) == 24
+    assert (findings.given[places] < 0).all()
+    assert findings.probability[places[:8]].mean() < findings.probability[findings.given < 0].mean()
+    assert summarize(make_findings(n=6, n_labeled=2, steps=0))["first"] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -55,6 +56,19 @@ def estimate(audits: Sequence[Entry], names: Sequence[str], codes: npt.NDArray[n
     said = {entry.points[0]: entry.answer for entry in audits if entry.answer not in NOTHING}
     right = sum(names[codes[point]] == answer for point, answer in said.items())
     return Estimate(right, len(said), wilson_interval(right, len(said)) if said else None)
+
+
+def audit_again(audits: Sequence[Entry], names: Sequence[str], codes: npt.NDArray[np.int64]) -> int | None:
+    """Find an audit that disagrees and was answered once: a person errs too, and is asked a second time.
+
+    The last audit is left alone, so that the question does not come right after its answer.
+    """
+    times = Counter(entry.points[0] for entry in audits)
+    for entry in audits[:-1]:
+        point = entry.points[0]
+        if times[point] == 1 and entry.answer not in NOTHING and names[codes[point]] != entry.answer:
+            return point
+    return None
 
 
 def draw_audit(known: npt.NDArray[np.bool_], audited: set[int], rng: np.random.RandomState) -> int | None:

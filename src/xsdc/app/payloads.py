@@ -10,7 +10,7 @@ import pandas as pd
 
 from xsdc.app.audits import EVERY
 from xsdc.app.replay import Clash, live_entries
-from xsdc.app.session import Class, Session, Solution
+from xsdc.app.session import AUDIT, AUDIT_AGAIN, Class, Session, Solution
 from xsdc.app.store import Entry
 from xsdc.queries import Question
 from xsdc.runs.answers import DIFFERENT, NOTHING, ONE_THING, SAME
@@ -26,6 +26,7 @@ def state_of(session: Session) -> dict[str, Any]:
     solution, dataset = session.solution, session.opened.dataset
     sizes = np.bincount(solution.codes, minlength=len(solution.classes)).tolist()
     measured = solution.estimate
+    order = {name: place for place, name in enumerate(solution.known.classes)}
     return {
         "version": solution.version,
         "seq": solution.seq,
@@ -33,7 +34,10 @@ def state_of(session: Session) -> dict[str, Any]:
         "kind": dataset.kind,
         "n": session.n,
         "pictures": 0 if dataset.pictures is None else max(dataset.pictures.shape[1:3]),  # pixels of the longer side
-        "classes": [_class(each, size) for each, size in zip(solution.classes, sizes, strict=True)],
+        "classes": [
+            {**_class(each, size), "order": order.get(each.name, -1)}
+            for each, size in zip(solution.classes, sizes, strict=True)
+        ],
         "checked": sorted(solution.known.checked),
         "answers": len(solution.known.live) - len(solution.known.audits),
         "audits": {"right": measured.right, "n": measured.n, "interval": measured.interval, "every": EVERY},
@@ -42,7 +46,6 @@ def state_of(session: Session) -> dict[str, Any]:
         "clashes": [describe_clash(session, clash) for clash in solution.known.clashes],
         "gestures": _gestures(session),
         "seconds": solution.seconds,
-        "violated": len(solution.known.clashes),
     }
 
 
@@ -119,7 +122,8 @@ def _question(solution: Solution, question: Question) -> dict[str, Any]:
         "choices": list(question.choices),
         "score": round(question.score, 4),
         "reason": question.reason,
-        "audit": question.reason == "audit",
+        "audit": question.reason in (AUDIT, AUDIT_AGAIN),
+        "again": question.reason == AUDIT_AGAIN,
         "guess": guess,
     }
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 
-from xsdc.app.audits import EVERY, Estimate, draw_audit, estimate
+from xsdc.app.audits import EVERY, Estimate, audit_again, draw_audit, estimate
 from xsdc.app.opening import Opened
 from xsdc.app.replay import Known, as_answer, live_entries, replay
 from xsdc.app.store import Entry
@@ -22,6 +22,7 @@ from xsdc.queries import Kind, Question, Situation, choose_questions, sheet
 from xsdc.runs.answers import KINDS
 
 Ints = npt.NDArray[np.int64]
+AUDIT, AUDIT_AGAIN = "audit", "audit again"  # reasons of questions that only measure
 PREFETCHED = 12  # questions that are chosen after each solution
 
 
@@ -270,14 +271,19 @@ class Session:
         mixed: list[Question] = []
         for question in chosen:
             if (asked + len(mixed)) % EVERY == EVERY - 1:
-                point = draw_audit(
-                    situation.known | situation.skipped, audited | {q.points[0] for q in mixed}, self._rng
-                )
-                if point is not None:
-                    mixed.append(Question("label", (point,), (), 0.0, "audit"))
+                again = audit_again(known.audits, situation.names, situation.codes)
+                if again is not None and all(other.points[0] != again for other in mixed):
+                    mixed.append(Question("label", (again,), (), 0.0, AUDIT_AGAIN))
+                else:
+                    mixed += self._audit(situation, audited | {other.points[0] for other in mixed})
             if not any(question.points[0] == other.points[0] for other in mixed):
                 mixed.append(question)
         return tuple(mixed)
+
+    def _audit(self, situation: Situation, audited: set[int]) -> list[Question]:
+        """Draw a point that was not audited, where one is left."""
+        point = draw_audit(situation.known | situation.skipped, audited, self._rng)
+        return [] if point is None else [Question("label", (point,), (), 0.0, AUDIT)]
 
     def members(self, code: int) -> tuple[list[int], list[int]]:
         """Members of a class to be shown, and those of them that belong to it least."""

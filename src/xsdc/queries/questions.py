@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xsdc.queries.situation import Situation
-from xsdc.queries.strategies import Strategy, central, useful
+from xsdc.queries.strategies import Picks, Strategy, central, useful
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -17,6 +17,7 @@ Kind = Literal["label", "pair", "set", "group"]
 KINDS: tuple[Kind, ...] = ("group", "pair", "set", "label")
 SHEET = 12  # members of a group that are shown
 LEAST_SURE = 3  # of them, those that belong to it least
+MOST_LOOKED = 20  # points that are looked at for each question
 RESOLVED = 0.9  # share of a point's doubt that another kind of question must resolve to be asked instead of a label
 MOST_CHOICES = 3  # classes that are offered for a point
 WORTH_OFFERING = 0.1  # probability of a class that is offered
@@ -96,7 +97,17 @@ def choose_questions(
     if kinds == ("group",) or len(found) >= n:
         return found
     shown = {question.points[0] for question in found}
-    picks = strategy(situation, n, rng)
+    looked = n
+    while True:
+        more = _of_points(situation, strategy(situation, looked, rng), n - len(found), kinds, shown)
+        if len(found) + len(more) >= n or looked >= MOST_LOOKED * n or looked >= len(situation.open):
+            return found + more
+        looked *= 4  # pairs of the first points were asked before
+
+
+def _of_points(situation: Situation, picks: Picks, n: int, kinds: tuple[Kind, ...], shown: set[int]) -> list[Question]:
+    """Ask about the points that were picked, as far as there is something new to ask."""
+    found: list[Question] = []
     used: dict[Kind, int] = {kind: 0 for kind in kinds if kind != "group"}
     for point, score, reason in zip(picks.points.tolist(), picks.scores.tolist(), picks.reasons, strict=True):
         if point in shown or len(found) >= n:
@@ -133,13 +144,13 @@ def sheet(situation: Situation, group: int) -> tuple[list[int], list[int]]:
     if len(order) <= SHEET:
         return order.tolist(), []
     least = order[-LEAST_SURE:][::-1]
-    half = order[: max(SHEET, len(order) // 2)]
-    chosen = [int(half[0])]
-    far = np.linalg.norm(situation.Z[half] - situation.Z[half[0]], axis=1)
+    half = order[: min(max(SHEET, len(order) // 2), len(order) - LEAST_SURE)]
+    places, far = [0], np.full(len(half), np.inf)
     for _ in range(SHEET - LEAST_SURE - 1):  # each the farthest from those before
-        chosen.append(int(half[np.argmax(far)]))
-        far = np.minimum(far, np.linalg.norm(situation.Z[half] - situation.Z[chosen[-1]], axis=1))
-    return chosen + least.tolist(), least.tolist()
+        far = np.minimum(far, np.linalg.norm(situation.Z[half] - situation.Z[half[places[-1]]], axis=1))
+        far[places] = -1.0
+        places.append(int(np.argmax(far)))
+    return half[places].tolist() + least.tolist(), least.tolist()
 
 
 def _ways(situation: Situation, point: int, score: float, reason: str, kinds: list[Kind]) -> list[Question]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -62,6 +62,12 @@ class Situation:
         skipped = np.zeros(self.n, dtype=bool)
         skipped[[points[0] for kind, points in self.asked if kind in ("label", "set")]] = True
         return skipped
+
+    def without(self, points: Ints) -> Situation:
+        """The same where some points are known too."""
+        known = self.known.copy()
+        known[points] = True
+        return replace(self, known=known)
 
     @cached_property
     def open(self) -> Ints:

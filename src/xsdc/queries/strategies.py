@@ -17,6 +17,7 @@ from xsdc.queries.situation import Situation
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 MOST_CLUSTERS = 300  # of `typical`: k-means into more takes longer than a person waits
+TYPICAL_PER_CLASS = 2  # answers per class, up to which typical points are asked about; digits, penbased, vehicle
 MANY = 10_000  # points, beyond which k-means sees small batches of them
 
 
@@ -37,25 +38,34 @@ class Picks:
     scores: Floats
     reasons: tuple[str, ...]
 
+    def joined(self, others: Picks) -> Picks:
+        """Put others behind these."""
+        points, scores = np.concatenate([self.points, others.points]), np.concatenate([self.scores, others.scores])
+        return Picks(points, scores, self.reasons + others.reasons)
 
+
+NOTHING = Picks(np.empty(0, dtype=np.int64), np.empty(0), ())
 Strategy = Callable[[Situation, int, np.random.RandomState], Picks]
 
 
-def useful(situation: Situation, n: int, rng: np.random.RandomState) -> Picks:  # noqa: ARG001  it is not random
-    """Pick a typical point of each group without a name, then points whose answer would change most.
+def useful(situation: Situation, n: int, rng: np.random.RandomState) -> Picks:
+    """Pick typical points of groups without a name, then of clusters without an answer, then where doubt is reached.
 
-    The second kind is scored by the doubts that an answer reaches: the doubt of the point times the sum of the doubts
-    around it. A point that an earlier pick reaches counts less.
+    Each group is asked about once. Few answers per class are best spent on typical points, which also find classes that
+    no group is; later ones on points whose answer would change most. These are scored by the doubts that an answer
+    reaches: the doubt of the point times the sum of the doubts around it. A point that an earlier pick reaches counts
+    less. As long as a class has no name, every other pick stays a typical one.
     """
-    first = _of_groups(situation, n)
-    if len(first.points) >= n:
-        return first
-    second = _of_doubts(situation, n - len(first.points), first.points)
-    return Picks(
-        np.concatenate([first.points, second.points]),
-        np.concatenate([first.scores, second.scores]),
-        first.reasons + second.reasons,
-    )
+    k, answers = len(situation.named), int((situation.known | situation.skipped).sum())
+    picks = _of_groups(situation, min(n, k - answers)) if answers < k else NOTHING
+    missing = n - len(picks.points)
+    spread = min(missing, max(0, TYPICAL_PER_CLASS * k - answers - len(picks.points)))
+    if not situation.named.all() and answers >= k:
+        spread = max(spread, (missing + answers % 2) // 2)
+    if spread:
+        picks = picks.joined(typical(situation.without(picks.points), spread, rng))
+    missing = n - len(picks.points)
+    return picks.joined(_of_doubts(situation, missing, picks.points)) if missing else picks
 
 
 def margin(situation: Situation, n: int, rng: np.random.RandomState) -> Picks:  # noqa: ARG001  it is not random

@@ -41,6 +41,7 @@ class Chart:
     dots: list[Dot] = field(default_factory=list)
     stages: list[Tick] = field(default_factory=list)
     best: float | None = None
+    text: str = ""
     width: float = WIDTH
     height: float = HEIGHT
     left: float = LEFT
@@ -80,6 +81,7 @@ def curve(
     log: bool = False,
     stages: Sequence[tuple[float, str]] = (),
     best: float | None = None,
+    text: str = "",
 ) -> Chart:
     """Draw a quantity by iteration.
 
@@ -97,6 +99,8 @@ def curve(
         First iteration and name of each stage.
     best : float or None
         Iteration whose model was kept.
+    text : str
+        How to read it.
 
     Returns
     -------
@@ -125,6 +129,7 @@ def curve(
         ],
         stages=[Tick(x_axis(start), name) for start, name in stages],
         best=None if best is None else x_axis(best),
+        text=text,
     )
 
 

@@ -60,6 +60,8 @@ class Findings:
         A few columns of each, where they are rows of a table.
     equivalence : Equivalence or None
         M among some of them.
+    folder : str
+        Where the run is.
     """
 
     title: str
@@ -78,3 +80,4 @@ class Findings:
     pictures: npt.NDArray[np.uint8] | None = None
     cells: list[dict[str, str]] | None = None
     equivalence: Equivalence | None = None
+    folder: str = "run"

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from xsdc.report.apart import columns_apart
 from xsdc.report.findings import Findings, Ints
+from xsdc.report.first import points_to_ask
 from xsdc.report.pictures import Sheet
 from xsdc.report.wording import percent
 
@@ -22,6 +24,8 @@ def class_cards(findings: Findings, sheet: Sheet | None) -> list[dict[str, Any]]
     for code, name in enumerate(findings.classes):
         mine = findings.probability[findings.codes == code]
         typical, doubtful = _choose(findings, np.flatnonzero(drawn == code), PICTURES if sheet else ROWS)
+        apart = columns_apart(findings.cells, drawn, code) if findings.cells else []
+        columns = [each.column for each in apart] or None
         cards.append(
             {
                 "code": code,
@@ -30,8 +34,9 @@ def class_cards(findings: Findings, sheet: Sheet | None) -> list[dict[str, Any]]
                 "share": found["share"].get(name, 0.0),
                 "n_given": given.get(name, 0),
                 "probability": float(mine.mean()) if len(mine) else None,
-                "typical": [_member(findings, sheet, place) for place in typical],
-                "doubtful": [_member(findings, sheet, place) for place in doubtful],
+                "apart": apart,
+                "typical": [_member(findings, sheet, place, columns) for place in typical],
+                "doubtful": [_member(findings, sheet, place, columns) for place in doubtful],
             }
         )
     return cards
@@ -63,8 +68,13 @@ def _choose(findings: Findings, places: Ints, most: int) -> tuple[Ints, Ints]:
     return typical, doubtful
 
 
-def _member(findings: Findings, sheet: Sheet | None, place: int) -> dict[str, Any]:
-    """One point of a card."""
+def points_first(findings: Findings, sheet: Sheet | None) -> list[dict[str, Any]]:
+    """Describe the points to look at first."""
+    return [_member(findings, sheet, place) for place in points_to_ask(findings).tolist()]
+
+
+def _member(findings: Findings, sheet: Sheet | None, place: int, columns: list[str] | None = None) -> dict[str, Any]:
+    """One point of a card; of a row the columns that are asked for, else the first."""
     point = int(findings.points[place])
     true = -1 if findings.truth is None else int(findings.truth[point])
     return {
@@ -73,8 +83,16 @@ def _member(findings: Findings, sheet: Sheet | None, place: int) -> dict[str, An
         "true": findings.classes[true] if true >= 0 else None,
         "wrong": true >= 0 and true != int(findings.codes[point]),
         "position": sheet.place(int(place)) if sheet else None,
-        "cells": short_cells(findings.cells[place])[:COLUMNS] if findings.cells else [],
+        "found": findings.classes[int(findings.codes[point])],
+        "cells": _cells(findings.cells[place], columns) if findings.cells else [],
     }
+
+
+def _cells(cells: dict[str, str], columns: list[str] | None) -> list[tuple[str, str]]:
+    """Cells of some columns, or of the first."""
+    return (
+        short_cells(cells)[:COLUMNS] if columns is None else short_cells({c: cells[c] for c in columns if c in cells})
+    )
 
 
 def _cut(text: str) -> str:

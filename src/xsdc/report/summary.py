@@ -13,18 +13,25 @@ from scipy.optimize import linear_sum_assignment
 from xsdc.report.charts import Chart, calibration_chart, curve
 from xsdc.report.embedding import draw_maps
 from xsdc.report.findings import Equivalence, Findings
-from xsdc.report.members import class_cards, short_cells, suspicious_labels
+from xsdc.report.members import class_cards, points_first, short_cells, suspicious_labels
 from xsdc.report.palette import class_colours
 from xsdc.report.pictures import Sheet, draw_matrix, make_sheet
 from xsdc.report.wording import grouping, interval, knowledge, lead, origin, scores, tiles
 
 MOST_POINTS = 2000  # on the map: t-SNE takes seconds and the eye sees no more
+SHOWN = 8  # cells of a row that the map shows
 STAGES = {"supervised": "labels only", "joint": "all points"}
 CURVES = {
     "objective": "Objective: what training makes small",
     "score": "Score on labels held back: larger is better",
     "eigengap": "Eigengap: how clearly the number of classes shows",
     "ridge": "Ridge: how much the classifier is held back",
+}
+READ = {
+    "objective": "It should fall and become level. Where the stage changes it may jump: more points count then.",
+    "score": "It should rise and become level. Where it falls at the end nothing is lost: the best state was kept.",
+    "eigengap": "A rise says that the groups come apart. A fall, or a level line, is no fault by itself.",
+    "ridge": "It is chosen anew as training goes on. Its ups and downs mean nothing by themselves.",
 }
 
 
@@ -49,6 +56,8 @@ def summarize(findings: Findings) -> dict[str, Any]:
         "origin": origin(history),
         "classes": class_cards(findings, sheet),
         "suspicious": suspicious_labels(findings, sheet),
+        "first": points_first(findings, sheet),
+        "folder": findings.folder,
         "measured": None if metrics["measured"] is None else _measured(metrics),
         "sizes": _sizes(findings),
         "knowledge": knowledge(metrics),
@@ -110,7 +119,7 @@ def _map(findings: Findings, sheet: Sheet | None) -> dict[str, Any]:
         "probability": plain(np.round(findings.probability[drawn].astype(float), 4)),
         "given": findings.given[drawn].tolist(),
         "truth": None if truth is None else truth.tolist(),
-        "cells": None if findings.cells is None else [short_cells(cells) for cells in findings.cells],
+        "cells": None if findings.cells is None else [short_cells(cells)[:SHOWN] for cells in findings.cells],
         "sheet": None if sheet is None else {k: v for k, v in vars(sheet).items() if k != "uri"},
     }
 
@@ -218,6 +227,7 @@ def _charts(history: dict[str, Any]) -> list[Chart]:
                 log=0 < 20 * min(values) < max(values),
                 stages=stages,
                 best=best if best is not None and span[0] <= best <= span[1] else None,
+                text=f"From {values[0]:.3g} to {values[-1]:.3g}. {READ[key]}",
             )
         )
     return charts

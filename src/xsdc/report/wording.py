@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+LINKS = {"found.n_doubtful": "#first", "found.n_suspicious": "#suspicious", "measured.accuracy": "#measured"}
 NOTHING = "\N{EN DASH}"
 
 
@@ -49,16 +50,19 @@ def grouping(metrics: dict[str, Any]) -> tuple[str, str]:
 
 
 def lead(metrics: dict[str, Any]) -> str:
-    """Say in one sentence what was given and found."""
+    """Say in two short sentences what was found and how good it is; the figures stand below."""
     data, found, measured = metrics["data"], metrics["found"], metrics["measured"]
-    labeled = f"{count(data['n_labeled'])} with a label" if data["n_labeled"] else "none with a label"
-    parts = [
-        f"{counted(data['n'], 'point', 'points')}, {labeled}",
-        f"{counted(found['n_clusters'], *grouping(metrics))} found",
-    ]
+    labeled = (
+        f"with {counted(data['n_labeled'], 'label', 'labels')} given" if data["n_labeled"] else "without any label"
+    )
+    were = "was" if data["n"] == 1 else "were"
+    said = (
+        f"{counted(data['n'], 'point', 'points')} {were} put into {counted(found['n_clusters'], *grouping(metrics))},"
+    )
+    said = f"{said} {labeled}."
     if measured is not None:
-        parts.append(f"{percent(measured['accuracy'])} of {measured['on']} are met ({interval(measured)})")
-    return "; ".join(parts) + "."
+        said += f" About {percent(measured['accuracy'], digits=0)} of the answers are right."
+    return said
 
 
 def interval(measured: dict[str, Any]) -> str:
@@ -67,7 +71,7 @@ def interval(measured: dict[str, Any]) -> str:
     return f"95\N{NO-BREAK SPACE}% interval {low} to {high}"
 
 
-def tiles(metrics: dict[str, Any]) -> list[dict[str, str]]:
+def tiles(metrics: dict[str, Any]) -> list[dict[str, str | None]]:
     """Key figures: where each stands in the metrics, its text, its name and what it means."""
     one, many = grouping(metrics)
     met = (
@@ -84,7 +88,13 @@ def tiles(metrics: dict[str, Any]) -> list[dict[str, str]]:
         ("seconds.total", duration, "taken", "from reading to writing"),
     ]
     return [
-        {"metric": path, "text": write(value), "name": name, "meaning": meaning}
+        {
+            "metric": path,
+            "text": write(value),
+            "name": name,
+            "meaning": meaning,
+            "href": LINKS.get(path) if value else None,
+        }
         for path, write, name, meaning in rows
         if (value := at(metrics, path)) is not None and (value or path != "found.n_suspicious")
     ]

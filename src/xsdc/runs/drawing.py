@@ -23,7 +23,7 @@ Ints = npt.NDArray[np.int64]
 MOST_DRAWN = 2000
 MOST_LABELED = 500
 MOST_EQUIVALENT = 400
-MOST_COLUMNS = 6
+MOST_COLUMNS = 40  # of a table, among which those are looked for that set a class apart
 
 
 class FirstFeatures(Callback):
@@ -126,6 +126,7 @@ def read_findings(folder: RunFolder, metrics: dict[str, Any]) -> Findings:
             pictures=drawn.get("pictures"),
             cells=json.loads(str(drawn["cells"])) if "cells" in drawn else None,
             equivalence=Equivalence(drawn["equivalent"], drawn["M"]),
+            folder=str(folder.path),
         )
     except InvalidInputError:
         raise

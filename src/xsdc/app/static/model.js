@@ -28,7 +28,7 @@ export function subscribe(listener) {
 
 // Questions answered here; the server may offer one again that it has not seen the answer of.
 const answered = new Set();
-const keyOf = (question) => question.kind + ":" + question.points.join();
+const keyOf = (question) => question.kind + ":" + question.points.join() + (question.again ? " again" : "");
 
 export function nextQuestion() {
   return model.questions.find((question) => !answered.has(keyOf(question))) || null;

@@ -34,9 +34,11 @@ export function Swatch({ number }) {
   return html`<i class="swatch" style=${{ background: colourOf(number) }}></i>`;
 }
 
-// Classes with a name, in the order in which they are numbered on the keys.
+// Classes with a name, in the order of the keys: that in which they came up, so that keys stay; numbers by value.
 export function named(state) {
-  return state.classes.filter((each) => each.named).sort((a, b) => a.colour - b.colour);
+  const classes = state.classes.filter((each) => each.named);
+  const numbers = classes.every((each) => /^\d+$/.test(each.name));
+  return classes.sort((a, b) => (numbers ? a.name - b.name : a.order - b.order));
 }
 
 export function Names({ id, state }) {

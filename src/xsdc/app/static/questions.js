@@ -34,15 +34,15 @@ export function Questions() {
         return;
       }
       const key = event.key.toLowerCase();
-      const number = "1234567890".indexOf(key);
+      const pressed = choices.find((choice) => choice.key === (event.code?.match(/^(?:Digit|Numpad)(\d)$/)?.[1] ?? key));
       if (key === "u") undoLast();
       else if (!question) return;
       else if (key === "s") give("skip");
       else if (key === "n") give("unsure");
       else if (key === "t" || key === "/") field.current?.focus();
-      else if (number >= 0 && choices[number]) {
-        if (question.kind === "set" && event.shiftKey) toggle(choices[number].name);
-        else give(choices[number].answer);
+      else if (pressed) {
+        if (question.kind === "set" && event.shiftKey) toggle(pressed.name);
+        else give(pressed.answer);
       } else if (key === "enter" && chosen.length) give(chosen.join("|"));
       else return;
       event.preventDefault();
@@ -64,8 +64,8 @@ export function Questions() {
       ${question.points.slice(0, 2).map((row) => html`<figure key=${row}><${Item} row=${row} large=${true} /></figure>`)}
     </div>
     <div class="choices">
-      ${choices.map((choice, place) => html`<button type="button" key=${choice.answer} class=${"choice" + (chosen.includes(choice.answer) ? " chosen" : "")} onClick=${() => give(choice.answer)}>
-        ${place < 10 && html`<kbd>${(place + 1) % 10}</kbd>`}${choice.colour !== undefined && html`<${Swatch} number=${choice.colour} />`}<span>${choice.text}</span></button>`)}
+      ${choices.map((choice) => html`<button type="button" key=${choice.answer} class=${"choice" + (chosen.includes(choice.answer) ? " chosen" : "")} onClick=${() => give(choice.answer)}>
+        ${choice.key && html`<kbd>${choice.key}</kbd>`}${choice.colour !== undefined && html`<${Swatch} number=${choice.colour} />`}<span>${choice.text}</span></button>`)}
     </div>
     ${question.kind === "set" && html`<p class="hint">Both possible? Choose with <kbd>shift</kbd> and the numbers, then <kbd>Enter</kbd>.
       ${chosen.length > 0 && html` <button type="button" onClick=${() => give(chosen.join("|"))}>One of ${chosen.join(", ")}</button>`}</p>`}
@@ -80,16 +80,25 @@ export function Questions() {
       <button type="button" onClick=${undoLast}><kbd>u</kbd> Undo</button>
     </div>
     <p class="legend"><span><kbd>1</kbd>–<kbd>0</kbd> answer</span> ${question.kind !== "pair" && html`<span><kbd>t</kbd> type a name</span>`} <span><kbd>n</kbd> not sure</span> <span><kbd>s</kbd> skip</span> <span><kbd>u</kbd> undo</span></p>
-    ${question.audit && html`<p class="hint">Drawn at random: one question in ${state.audits.every} only measures how good the answer is.</p>`}
+    ${question.audit && html`<p class="hint">Drawn at random: one question in ${state.audits.every} only measures how good the answer is.${question.again ? " This one is asked a second time." : ""}</p>`}
     <div class="next" aria-hidden="true">${upcoming(4).slice(1).flatMap((each) => each.points.slice(0, 2)).map((row) => html`<${Item} key=${row} row=${row} columns=${1} />`)}</div>
   </div>`;
 }
 
 function choicesOf(question, state) {
-  if (question.kind === "pair") return [{ answer: "same", text: "The same" }, { answer: "different", text: "Different" }];
+  if (question.kind === "pair") {
+    return [{ answer: "same", text: "The same", key: "1" }, { answer: "different", text: "Different", key: "2" }];
+  }
   const classes = named(state);
   const names = question.kind === "set" ? question.choices : classes.map((each) => each.name);
-  return names.map((name) => ({ answer: name, name, text: name, colour: classes.find((each) => each.name === name)?.colour }));
+  const digits = names.every((name) => /^\d$/.test(name));  // a class called 4 has the key 4
+  return names.map((name, place) => ({
+    answer: name,
+    name,
+    text: name,
+    key: digits ? name : place < 10 ? String((place + 1) % 10) : null,
+    colour: classes.find((each) => each.name === name)?.colour,
+  }));
 }
 
 function comment(question, text) {

@@ -113,10 +113,12 @@ function place(i) {
   const y = data.before[i][1] * (1 - t) + data.after[i][1] * t - 0.5;
   return [canvas.clientWidth / 2 + view.x + x * side, canvas.clientHeight / 2 + view.y - y * side];
 }
+// Pictures keep their size: zooming in makes room for more of them instead of enlarging a scribble.
+const PICTURE = 30;
 function markSize() {
+  if (pictures) return PICTURE;
   const room = Math.min(canvas.clientWidth, canvas.clientHeight) / Math.sqrt(Math.max(n, 1));
-  const growth = Math.pow(view.zoom, 0.75);
-  return pictures ? Math.min(96, Math.max(8, room) * growth) : Math.min(22, Math.max(5, 0.45 * room) * Math.sqrt(growth));
+  return Math.min(22, Math.max(5, 0.45 * room) * Math.pow(view.zoom, 0.375));
 }
 function draw() {
   if (!pending) pending = requestAnimationFrame(() => { pending = 0; paint(); });
@@ -131,35 +133,58 @@ function paint() {
   context.clearRect(0, 0, width, height);
   const size = markSize();
   context.imageSmoothingEnabled = !data.sheet || size * scale < 4 * data.sheet.width;  // then show the pixels
+  const seen = [];
   for (const i of order) {
     if (hidden.has(data.codes[i])) continue;
     const [x, y] = place(i);
     if (x < -size || y < -size || x > width + size || y > height + size) continue;
-    drawMark(i, x, y, size);
+    seen.push([i, x, y]);
   }
+  const shown = pictures && sheet ? apart(seen, size) : new Set();
+  for (const [i, x, y] of seen) if (!shown.has(i)) drawDot(i, x, y, pictures ? 5 : size);
+  for (const [i, x, y] of seen) if (shown.has(i)) drawPicture(i, x, y, size);
   drawNames();
   if (chosen >= 0) ring(...place(chosen), 0.62 * size + 3, theme.ink, 2.5);
 }
-function drawMark(i, x, y, size) {
-  if (pictures && sheet) {
-    const [sx, sy, sw, sh] = tile(i), h = size * Math.min(1, sh / sw), w = size * Math.min(1, sw / sh);
-    if (tinted) {
-      context.drawImage(tinted, sx, sy, sw, sh, x - w / 2, y - h / 2, w, h);
-    } else {
-      context.fillStyle = colours[i];
-      context.fillRect(x - w / 2 - 2, y - h / 2 - 2, w + 4, h + 4);
-      context.drawImage(sheet, sx, sy, sw, sh, x - w / 2, y - h / 2, w, h);
+// Of pictures that would overlap one is drawn, the most important; the others are dots.
+function apart(seen, size) {
+  const taken = new Map(), shown = new Set(), key = (a, b) => a * 100003 + b;
+  for (let s = seen.length - 1; s >= 0; s--) {
+    const [i, x, y] = seen[s], a = Math.floor(x / size), b = Math.floor(y / size);
+    let free = true;
+    for (let u = a - 1; u <= a + 1 && free; u++) {
+      for (let v = b - 1; v <= b + 1 && free; v++) {
+        for (const [ox, oy] of taken.get(key(u, v)) || []) {
+          if (Math.abs(ox - x) < size && Math.abs(oy - y) < size) free = false;
+        }
+      }
     }
-  } else {
-    context.beginPath();
-    context.arc(x, y, size / 2, 0, 2 * Math.PI);
-    context.fillStyle = colours[i];
-    context.fill();
-    context.strokeStyle = theme.panel;
-    context.lineWidth = 0.75;
-    context.stroke();
+    if (!free) continue;
+    taken.set(key(a, b), [...(taken.get(key(a, b)) || []), [x, y]]);
+    shown.add(i);
   }
-  if (data.given[i] >= 0) ring(x, y, pictures ? 0.62 * size + 1 : size / 2 + 1.5, theme.ink, pictures ? 1.5 : 1);
+  return shown;
+}
+function drawPicture(i, x, y, size) {
+  const [sx, sy, sw, sh] = tile(i), h = size * Math.min(1, sh / sw), w = size * Math.min(1, sw / sh);
+  if (tinted) {
+    context.drawImage(tinted, sx, sy, sw, sh, x - w / 2, y - h / 2, w, h);
+  } else {
+    context.fillStyle = colours[i];
+    context.fillRect(x - w / 2 - 2, y - h / 2 - 2, w + 4, h + 4);
+    context.drawImage(sheet, sx, sy, sw, sh, x - w / 2, y - h / 2, w, h);
+  }
+  if (data.given[i] >= 0) ring(x, y, 0.62 * size + 1, theme.ink, 1.5);
+}
+function drawDot(i, x, y, size) {
+  context.beginPath();
+  context.arc(x, y, size / 2, 0, 2 * Math.PI);
+  context.fillStyle = colours[i];
+  context.fill();
+  context.strokeStyle = theme.panel;
+  context.lineWidth = 0.75;
+  context.stroke();
+  if (data.given[i] >= 0) ring(x, y, size / 2 + 1.5, theme.ink, 1);
 }
 function ring(x, y, radius, colour, width) {
   context.beginPath();
@@ -167,6 +192,21 @@ function ring(x, y, radius, colour, width) {
   context.strokeStyle = colour;
   context.lineWidth = width;
   context.stroke();
+}
+// The member of a class in whose neighborhood most of the class is: a name there is never in empty space.
+const centres = new Map();
+function central(c) {
+  if (centres.has(c)) return centres.get(c);
+  const mine = data.codes.map((code, i) => (code === c ? i : -1)).filter((i) => i >= 0);
+  const near = Math.min(Math.max(12, Math.round(0.35 * mine.length)), mine.length - 1);
+  let best = mine[0], least = Infinity;
+  for (const i of mine.filter((_, place) => mine.length < 400 || place % 3 === 0)) {
+    const gaps = mine.map((j) => (data.after[i][0] - data.after[j][0]) ** 2 + (data.after[i][1] - data.after[j][1]) ** 2);
+    const gap = gaps.sort((a, b) => a - b)[near];
+    if (gap < least) { least = gap; best = i; }
+  }
+  centres.set(c, best);
+  return best;
 }
 // Names stand above their classes, so that nobody depends on colour. Where two would overlap the larger class has
 // its name; zooming in makes room for the other.
@@ -180,12 +220,11 @@ function drawNames() {
   const largest = members.map((_, c) => c).sort((a, b) => members[b].length - members[a].length);
   for (const c of largest) {
     if (!members[c].length) continue;
-    const along = (axis, share) => members[c].map((p) => p[axis]).sort((a, b) => a - b)[Math.floor(share * members[c].length)];
-    const middle = [along(0, 0.5), along(1, 0.5)];
+    const middle = place(central(c));
     if (middle[0] < 0 || middle[1] < 0 || middle[0] > canvas.clientWidth || middle[1] > canvas.clientHeight) continue;
     const name = data.classes[c], text = name.length > 18 ? name.slice(0, 17) + "…" : name;
     const half = context.measureText(text).width / 2 + 7;
-    const x = Math.min(canvas.clientWidth - half - 3, Math.max(half + 3, middle[0])), y = Math.max(13, along(1, 0.04) - 14);
+    const x = Math.min(canvas.clientWidth - half - 3, Math.max(half + 3, middle[0])), y = Math.max(13, middle[1] - (pictures ? 0.5 * PICTURE : 0) - 14);
     if (taken.some((box) => Math.abs(box.x - x) < box.half + half + 2 && Math.abs(box.y - y) < 24)) continue;
     taken.push({ x, y, half });
     drawName(text, x, y, half, theme.classes[c]);

@@ -65,7 +65,14 @@ canvas.addEventListener("pointermove", (event) => {
   if (moved > 4) choose(-1);
 });
 const lift = (event) => {
-  if (fingers.delete(event.pointerId) && event.type === "pointerup" && moved <= 4) choose(nearest(...at(event)), at(event));
+  if (!fingers.delete(event.pointerId) || event.type !== "pointerup" || moved > 4) return;
+  const i = nearest(...at(event));
+  choose(i, at(event));
+  // A finger asks what a point is, as hovering does; a click of the mouse corrects it.
+  if (i >= 0 && event.pointerType === "mouse") {
+    const detail = { id: data.ids[i], found: data.classes[data.codes[i]] };
+    document.dispatchEvent(new CustomEvent("correct", { detail }));
+  }
 };
 canvas.addEventListener("pointerup", lift);
 canvas.addEventListener("pointercancel", lift);

@@ -1,0 +1,1 @@
+"""How many answers a person must give, how fast the page is, and that it loses nothing."""
