@@ -3,12 +3,15 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check format docs benchmark clean
+.PHONY: demo test test-all check format docs benchmark clean
 
 demo: .venv/.run
 	@$(BIN)/xsdc demo --out demo --force
 
 test: .venv/.dev
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto -m "not slow"
+
+test-all: .venv/.dev
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto
 
 check: .venv/.dev

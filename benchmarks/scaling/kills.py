@@ -80,9 +80,9 @@ def kill_often(folder: Path, steps: int, *, kills: int, seconds: float) -> tuple
         process = start(folder, "killed", steps)
         try:
             if rng.random() < EARLY:
-                wait_for_news(folder / "killed", "config.json", process)
+                wait_for_news(folder / "killed", ".unfinished-run/config.json", process)
             else:
-                wait_for_news(folder / "killed", "checkpoints/*.state", process)
+                wait_for_news(folder / "killed", ".unfinished-run/checkpoints/*.state", process)
             process.wait(timeout=rng.uniform(0, LONGEST_DELAY) * seconds)
         except subprocess.TimeoutExpired:
             process.kill()
@@ -120,7 +120,7 @@ def wait_for_news(run_folder: Path, pattern: str, process: subprocess.Popen[byte
 
 def start(folder: Path, out: str, steps: int) -> subprocess.Popen[bytes]:
     """Begin a run, or go on with it."""
-    begun = (folder / out / "config.json").exists()
+    begun = (folder / out / ".unfinished-run" / "config.json").exists()
     options = ["--max-iter", str(steps), "--supervised-iter", "0", "--batch-size", "128", "--no-report", "--quiet"]
     command = [sys.executable, "-m", "xsdc", "fit", "digits.npz", *options, "--out", out]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -131,7 +131,7 @@ def start(folder: Path, out: str, steps: int) -> subprocess.Popen[bytes]:
 
 def last_state(run_folder: Path) -> int:
     """Step of the last state that a run has kept; 0 where there is none."""
-    states = sorted((run_folder / "checkpoints").glob("step-*.state"))
+    states = sorted((run_folder / ".unfinished-run" / "checkpoints").glob("step-*.state"))
     return int(states[-1].stem.removeprefix("step-")) if states else 0
 
 

@@ -20,7 +20,7 @@ from benchmarks.suite.picture import draw
 from benchmarks.suite.regimes import LEVELS
 from benchmarks.suite.runner import LOGS, ROOT, Record, Unit, current_commit, read_log, run
 from benchmarks.suite.sets import SETS, Half
-from benchmarks.suite.summary import OURS, TRAINED, Cell, collect, of_half
+from benchmarks.suite.summary import OURS, TRAINED, UNTRAINED, Cell, collect, of_half
 from benchmarks.suite.table import (
     headline_table,
     lead_table,
@@ -112,8 +112,8 @@ def write_tables(options: argparse.Namespace) -> None:
         write_between_markers(PAGE, f"{sentence(halves[half])}\n\n{lead_table(halves[half])}", name=half)
     write_between_markers(PAGE, "\n".join(versions), name="version")
     write_between_markers(PAGE, means_table(halves["settle"]), name="means")
-    code = code_of_half(records, "settle", asked, methods=(OURS, TRAINED))
-    both = of_half(collect(records, code=code, methods=(OURS, TRAINED)), "settle")
+    code = code_of_half(records, "settle", asked, methods=(UNTRAINED, TRAINED))
+    both = of_half(collect(records, code=code, methods=(UNTRAINED, TRAINED)), "settle")
     said = f"{training_sentence(both)} (Fingerprint {code}.)"
     write_between_markers(PAGE, f"{said}\n\n{training_table(both)}", name="training")
     cells = [cell for half in HALVES for cell in halves[half]]

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from benchmarks.suite.measures import Answer
-from benchmarks.suite.ours import TRAINED, fit_xsdc
+from benchmarks.suite.ours import TRAINED, UNTRAINED, fit_xsdc
 from benchmarks.suite.regimes import LEVELS, UNLABELED, Given
 from benchmarks.suite.rivals import RIVALS
 from benchmarks.suite.shuffled import DEPENDENT, with_shuffled_classes
@@ -71,6 +71,7 @@ def _rival(name: str) -> Method:
 METHODS: dict[str, Method] = {
     "xsdc": Method(fit_xsdc, LEVELS, ours=True),
     "xsdc, trained": Method(lambda given: fit_xsdc(given, **TRAINED), LEVELS, ours=True),
+    "xsdc, untrained": Method(lambda given: fit_xsdc(given, **UNTRAINED), LEVELS, ours=True),
 } | {name: _rival(name) for name in RIVALS}
 # Those that ignore pairs and sizes are run once, without labels; they count at the other unlabeled levels too.
 IGNORE_CONSTRAINTS = tuple(name for name, method in METHODS.items() if method.levels == ("0",))

@@ -15,7 +15,7 @@ from benchmarks.suite.regimes import LEVELS, UNLABELED
 from benchmarks.suite.runner import Record
 from benchmarks.suite.sets import SETS, Half
 
-OURS, TRAINED = "xsdc", "xsdc, trained"
+OURS, TRAINED, UNTRAINED = "xsdc", "xsdc, trained", "xsdc, untrained"
 NEAR = 0.01  # accuracy within which a faster method counts as an equal
 
 
@@ -60,6 +60,22 @@ class Cell:
     def lead(self) -> float:
         """Accuracy by which XSDC is ahead of the best rival."""
         return self.difference(OURS, self.best)[0]
+
+    @property
+    def lead_over_chosen(self) -> float | None:
+        """Lead over the rival that is best on the other splits and could be chosen; None where there are none."""
+        count = len(self.trials[OURS])
+        if count < 2:
+            return None
+        leads = []
+        for split in range(count):
+            others = [place for place in range(count) if place != split]
+            chosen = max(self.rivals, key=lambda name: fmean(self._accuracy(name, place) for place in others))
+            leads.append(self._accuracy(OURS, split) - self._accuracy(chosen, split))
+        return round(fmean(leads), 4)
+
+    def _accuracy(self, method: str, split: int) -> float:
+        return float(self.trials[method][split]["accuracy"])
 
     @property
     def rank(self) -> float:
@@ -132,6 +148,7 @@ def overall(cells: Sequence[Cell]) -> dict[str, Any]:
     leads = [cell.lead for cell in cells]
     worst = min(cells, key=lambda cell: cell.lead)
     slowdowns = [s for cell in cells if (s := cell.slowdown) is not None]
+    chosen = [lead for cell in cells if (lead := cell.lead_over_chosen) is not None]
     return {
         "cells": len(cells),
         "seeds": min(len(cell.trials[OURS]) for cell in cells),
@@ -143,4 +160,5 @@ def overall(cells: Sequence[Cell]) -> dict[str, Any]:
         "rank": fmean(cell.rank for cell in cells),
         "methods": fmean(1 + len(cell.rivals) for cell in cells),
         "slowdown": median(slowdowns) if slowdowns else None,
+        "over_chosen": chosen,
     }

@@ -13,7 +13,7 @@ from benchmarks.measure import markdown_table
 from benchmarks.suite.methods import METHODS
 from benchmarks.suite.regimes import LEVELS
 from benchmarks.suite.sets import BY_NAME, SETS, Kind
-from benchmarks.suite.summary import OURS, TRAINED, Cell, of_half, overall
+from benchmarks.suite.summary import OURS, TRAINED, UNTRAINED, Cell, of_half, overall
 
 LEVEL_NAMES = {
     "0": "nothing",
@@ -44,7 +44,18 @@ def sentence(cells: Sequence[Cell]) -> str:
         f" {s['far_behind'] * share:.0f} %; mean lead **{points(s['mean_lead'])} points**; worst cell"
         f" {s['worst'].set} at {s['worst'].level}, {points(s['worst'].lead)} (best: {s['worst'].best}); mean rank"
         f" {s['rank']:.1f} of {s['methods']:.1f} methods{slow}. At least {s['seeds']}"
-        f" split{'s' if s['seeds'] > 1 else ''} per cell."
+        f" split{'s' if s['seeds'] > 1 else ''} per cell.{_beside_chosen(s['over_chosen'])}"
+    )
+
+
+def _beside_chosen(leads: Sequence[float]) -> str:
+    """The same beside rivals that are chosen by other splits."""
+    if not leads:
+        return ""
+    share = 100 / len(leads)
+    return (
+        f" Beside the rival that is best on the other splits: ahead in {sum(x > 0 for x in leads) * share:.0f} %,"
+        f" within two points in {sum(x >= -0.02 for x in leads) * share:.0f} %, mean lead **{points(fmean(leads))} points**."
     )
 
 
@@ -86,7 +97,7 @@ def headline_table(cells: Sequence[Cell]) -> str:
 
 def training_table(cells: Sequence[Cell]) -> str:
     """Points of accuracy that training is worth; sets in rows, levels in columns, the mean of each at the end."""
-    gain = {(cell.set, cell.level): cell.difference(TRAINED, OURS)[0] for cell in cells}
+    gain = {(cell.set, cell.level): cell.difference(TRAINED, UNTRAINED)[0] for cell in cells}
     names = [entry.name for entry in SETS if any(name == entry.name for name, _ in gain)]
     rows = []
     for name in names:
@@ -111,8 +122,8 @@ def means_table(cells: Sequence[Cell]) -> str:
 
 def training_sentence(cells: Sequence[Cell]) -> str:
     """How often training helps and harms."""
-    gains = [cell.difference(TRAINED, OURS)[0] for cell in cells]
-    worst = min(cells, key=lambda cell: cell.difference(TRAINED, OURS)[0])
+    gains = [cell.difference(TRAINED, UNTRAINED)[0] for cell in cells]
+    worst = min(cells, key=lambda cell: cell.difference(TRAINED, UNTRAINED)[0])
     helps, harms = sum(g > 0.005 for g in gains), sum(g < -0.005 for g in gains)
     return (
         f"Training gains more than half a point in {helps} of {len(gains)} cells and loses more than half a point in"

@@ -35,12 +35,20 @@ class Defaults:
         Bounds on classes in training, in units of the equal share. Digits, whole and thinned.
     open_sizes : pair of float
         The same as shares of the points, where the number of classes is open.
-    sphere_steps, sphere_supervised_steps : int
-        Steps of filters on the sphere, on all points and before them on labeled ones. Digits.
-    steps, labeled_steps : int
-        Steps of free filters, without labels and with. Digits.
-    sphere_rate, rate, labeled_rate : float
-        Length of each step on the sphere; share of their spread that the first step moves free filters. Digits.
+    sphere_steps, steps : int
+        Steps of filters on the sphere, and of free filters. Digits.
+    least_steps, epochs : int, float
+        Steps of other networks at least; times that each point is seen otherwise. usps and orl of the suite.
+    most_read : float
+        Numbers that such a network reads at most in a fit, which bounds its time: of 60,000 images of 28×28 each is
+        seen ten times, in five minutes on two cores.
+    best_effort : float
+        Factor of steps, and of what may be read, for ``effort="best"``.
+    batch, small_batch : int
+        Points of a step of kernel filters, and of other networks: usual values.
+    sphere_rate, filter_rate, weight_rate : float
+        Lengths of adaptive steps: of filters on the sphere; of free filters, as a share of their spread; of other
+        weights. Digits; usps of the suite, where a quarter of the last does half a point worse.
     columns : int
         Principal components of vectors that graphs and classifiers see. Suite.
     image_columns, flattening : int, float
@@ -92,12 +100,16 @@ class Defaults:
     training_range: Range = (0.5, 2.0)
     open_sizes: Range = (0.02, 0.5)
     sphere_steps: int = 200
-    sphere_supervised_steps: int = 100
     steps: int = 50
-    labeled_steps: int = 30
+    least_steps: int = 150
+    epochs: float = 20
+    most_read: float = 4.7e8
+    best_effort: float = 3
+    batch: int = 1024
+    small_batch: int = 256
     sphere_rate: float = 2.0**-6
-    rate: float = 0.3
-    labeled_rate: float = 0.15
+    filter_rate: float = 0.1
+    weight_rate: float = 4e-3
     columns: int = 50
     image_columns: int = 75
     flattening: float = 0.25

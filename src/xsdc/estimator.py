@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy.sparse import issparse
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
@@ -44,12 +45,21 @@ from xsdc.fitting.checked import CheckedLabels, SuspiciousLabels, suspect
 from xsdc.fitting.labels import Outcome, PointClassifier
 from xsdc.fitting.order import in_content_order
 from xsdc.fitting.settings import ClusterSize
-from xsdc.fitting.sources import ArraySource, Source, as_source, first_look, prepare, read_blocks, stream_blocks
+from xsdc.fitting.sources import (
+    ArraySource,
+    Source,
+    as_source,
+    first_look,
+    from_sparse,
+    prepare,
+    read_blocks,
+    stream_blocks,
+)
 from xsdc.fitting.spreads import warn_of_spreads
 from xsdc.fitting.stream import KEPT, Course, Kept, keep_some, read_chunk, trained_on, why_anew
 from xsdc.fitting.telling import describe_options
 from xsdc.labelers import Labeler
-from xsdc.model_file import ModelFile
+from xsdc.model_file import ModelFile, damaged
 from xsdc.networks import Network, NetworkConfig, build_network
 from xsdc.networks.build import NetworkSpec
 from xsdc.networks.images import is_image_array
@@ -58,6 +68,7 @@ from xsdc.training import Callback, Checkpoints, Processes
 Auto = Literal["auto"]
 Array = npt.NDArray[Any]
 OUTLIERS = "more than three times as far from the median as nine tenths of the rows; moved next to the others"
+TOLERANCE = 1e-6  # of the sum of probabilities
 SAVED_ARRAYS = ("labels_", "classes_", "eigenvalues_", "feature_names_in_")
 SAVED_FACTS = (
     "history_",
@@ -87,24 +98,27 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         "ensemble" classifies by an ensemble of classifiers of the labels, or of the groups found where some class has
         none; "published" trains, labels and classifies as the paper does, see `as_published`.
     effort : {"fast", "normal", "best"}
-        Whether the network is trained, where ``max_iter`` and ``supervised_iter`` are "auto": "fast" never; "normal"
-        if you give or name the network, for training the one that "auto" chooses gained nothing in the mean of many
-        data sets; "best" always.
+        Whether the network is trained, where ``max_iter`` is "auto": "fast" never; "normal" on images, and where you
+        give or name the network, for training on vectors gained little in the mean of many data sets; "best" always,
+        with three times the steps where weights are trained. The answer without training stays where training does not
+        make it better.
     cluster_size : "auto", "equal", (min, max), one pair per class, or mapping from class to pair
         Bounds on the share of points in a class, n_min / n and n_max / n. "equal" is the paper's default, 1/k each.
         "auto" trains between half and twice that and chooses at the end, by a criterion that needs no labels, among
         nearly equal, up to four to one and up to fifteen to one. Bounds given as numbers also hold for the sizes in
         ``labels_``, rounded to whole points, wherever labels and links let them.
     network : str, mapping, nn.Module, transformer or callable
-        The representation phi: "auto" chooses by the data; "kn", "lenet5-ckn", "ckn-gm", "cnn" by name; others
+        The representation phi: "auto" chooses by the data; "kn", "lenet5-ckn", "ckn-gm", "ckn", "cnn" by name; others
         as in `xsdc.networks.build_network`. A module is copied before training.
     labeler : str or Labeler
-        How M is filled in at each step: "balancing", the paper's Algorithm 1, "pseudo-labels", "deep-clustering",
-        "eigen", "eigen-kmeans", "hard", "graph", or one of your own, see `xsdc.labelers`.
+        How M is filled in at each step: "graph", by the probabilities that a fit without training finds for all points;
+        "balancing", the paper's Algorithm 1; "pseudo-labels", "deep-clustering", "eigen", "eigen-kmeans", "hard", or
+        one of your own, see `xsdc.labelers`. "auto" is "graph", and "balancing" as published.
     max_iter, supervised_iter : int or "auto"
         Steps on all points, after steps on labeled points alone; "auto" by ``effort`` and the kind of the network.
     batch_size, labeled_batch_size : int
-        Unlabeled points in a step, copies counted, and labeled ones.
+        Unlabeled points in a step, copies counted, and labeled ones; "graph" draws both together, ``batch_size`` of
+        them. "auto" is 1,024 for kernel networks and 256 for others.
     piece_size : int, optional
         Points of a step that go through the network at a time, by default all of them. In pieces a large batch takes
         the memory of a small one and some more time, and the step stays the same.
@@ -112,7 +126,8 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         Unlabeled points of earlier steps whose features are remembered and balanced along with the batch.
     learning_rate, supervised_learning_rate : float or "auto"
         Of steps on all points and on labeled ones. A number is the length of each filter's step where filters are on
-        the sphere (convolutional kernel networks), and the factor of the gradient elsewhere.
+        the sphere (convolutional kernel networks), and the factor of the gradient elsewhere. With "auto" for both,
+        lengths of step adapt (Adam), grow over the first tenth of the steps and then fall to zero.
     ridge : float or "auto"
         lambda. "auto" keeps a number of effective dimensions per class in training, chosen again as it goes, and takes
         the value with the least left-out error for the classifier.
@@ -120,15 +135,16 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         zeta, the weight of the squared norm of free filters.
     entropy : float or "median"
         nu, how soft M is; "median" is the paper's median of all |A_ij|.
-    augmentation : "images", callable or None
-        Changes each input of a step: the paper's for images, or a function of a batch (n, ...) and a
-        torch.Generator.
+    augmentation : "auto", "images", callable or None
+        Changes each input of a step: "images" as the paper does, or a function of a batch (n, ...) and a
+        torch.Generator. "auto" is "images" for images, and None as published.
     copies : int
         Changed copies of each point in a step, tied together by must-links; of labeled ones as many as their batch has
         room for.
     validation : "auto", float, (X, y) or None
         What training is scored by; the best state is kept. A share of the given labels that training then does not see,
-        a set of its own, or nothing. "auto" holds a fifth out where there are 500 labels or more and ten of each class.
+        a set of its own, or nothing. "auto" is nothing with the labeler "graph"; with others it holds a fifth out where
+        there are 500 labels or more and ten of each class.
     patience : int, optional
         Evaluations without a better score after which training stops.
     evaluate_every : int
@@ -172,9 +188,8 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         Cannot-links that the labels found do not meet.
     checked_ : CheckedLabels or None
         Where every class has labels: ``points``, labeled points without must-links whose classes have other labels;
-        the ``probabilities`` that the classifier gives them without their own; and ``unseen``, whether the training of
-        the network went without them too. Not saved, and None after `partial_fit` and with
-        ``algorithm="published"``.
+        and the ``probabilities`` that the classifier gives them without their own, before any training. Not saved, and
+        None after `partial_fit` and with ``algorithm="published"``.
     suspicious_labels_ : SuspiciousLabels or None
         The labels among those in ``checked_`` that are probably wrong, the most improbable first: ``points``,
         ``labels``, their ``probabilities``, and the ``likelier`` classes with their ``likelier_probabilities``. None
@@ -218,10 +233,10 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         effort: str = "normal",
         cluster_size: ClusterSize = "auto",
         network: NetworkSpec = "auto",
-        labeler: str | Labeler = "balancing",
+        labeler: str | Labeler = "auto",
         max_iter: int | Auto = "auto",
         supervised_iter: int | Auto = "auto",
-        batch_size: int = 1024,
+        batch_size: int | Auto = "auto",
         labeled_batch_size: int = 1024,
         piece_size: int | None = None,
         memory_size: int = 0,
@@ -230,7 +245,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         ridge: float | Auto = "auto",
         filter_penalty: float = 0.0,
         entropy: float | Literal["median"] = "median",
-        augmentation: str | Callable[[Tensor, torch.Generator], Tensor] | None = None,
+        augmentation: str | Callable[[Tensor, torch.Generator], Tensor] | None = "auto",
         copies: int = 1,
         validation: float | tuple[Any, Any] | Auto | None = "auto",
         patience: int | None = None,
@@ -606,6 +621,16 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             One of the same make, where the model was fitted with it.
         """
         file = ModelFile.read(path, network=network)
+        try:
+            model = cls._restored(file, network)
+            model._try()
+        except Exception as error:  # of any kind, where what was stored does not fit together
+            raise damaged(path, error) from error
+        return model
+
+    @classmethod
+    def _restored(cls, file: ModelFile, network: object | None) -> XSDC:
+        """Make an estimator of what a file holds."""
         params = dict(file.params)
         if isinstance(params.get("cluster_size"), list):  # JSON has no tuples
             params["cluster_size"] = tuple(params["cluster_size"])
@@ -626,6 +651,18 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         model._classifier = file.classifier
         return model
 
+    def _try(self) -> None:
+        """Classify one point, so that parts of a file that do not fit each other are noticed before the data come."""
+        network = self.network_
+        example = torch.zeros((1, *network.input_shape), dtype=network.dtype, device=network.device)
+        with np.errstate(all="ignore"):
+            found = self._classifier.log_probabilities(example, scaled_features(network, example, self._norm))
+        total = np.exp(found).sum()
+        if found.shape != (1, len(self.classes_)) or not abs(total - 1) < TOLERANCE:
+            raise ValueError("its classifiers do not give a probability to each class")
+        if self.labels_.ndim != 1 or not set(self.labels_.tolist()) <= set(self.classes_.tolist()):
+            raise ValueError("its labels are not among its classes")
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "network_")
 
@@ -634,6 +671,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         tags.target_tags.required = False
         tags.target_tags.one_d_labels = True
         tags.input_tags.three_d_array = True
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = []  # features have the type that the option dtype says
         return tags
 
@@ -676,6 +714,7 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
         """Check the data; images are checked by the network, rows of a source when they are read."""
         if isinstance(X, Tensor) and X.dtype == torch.bfloat16:  # which NumPy does not have
             X = X.float()
+        X = from_sparse(X) if issparse(X) else X
         source = as_source(X)
         if source is not None and source.ndim == 2:
             self._read(source.take(np.arange(min(2, len(source)))), reset=reset)
@@ -706,11 +745,16 @@ class XSDC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, C
             read: Array = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=least)
         except (TypeError, ValueError) as error:
             words = [str(name) for name, kind in dict(getattr(X, "dtypes", {})).items() if kind.kind not in "biufc"]
+            if not words and "NaN" in str(error):
+                raise InvalidInputError(
+                    f"{str(error).splitlines()[0]} Fill in what is missing, by a pipeline with `xsdc.data.Preparation`"
+                    " for example: make_pipeline(Preparation(), XSDC()). `xsdc fit` on the command line does so."
+                ) from error
             if not words:
                 raise
             raise InvalidInputError(
                 f"X must hold numbers; the columns {', '.join(words[:5])} of this table do not. Turn them into numbers,"
-                " by `xsdc.data.fit_preparation` for example, or let `xsdc fit` on the command line do so."
+                " by `xsdc.data.Preparation` for example, or let `xsdc fit` on the command line do so."
             ) from error
         return read
 

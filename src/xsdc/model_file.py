@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from xsdc.data.archives import open_zip, read_arrays
 from xsdc.errors import InvalidInputError
 from xsdc.fitting.labels import PointClassifier
 from xsdc.fitting.storage import read_classifier, write_classifier
@@ -85,10 +86,12 @@ class ModelFile:
         if not Path(path).is_file():
             raise InvalidInputError(f"There is no file {path}.")
         try:
-            with zipfile.ZipFile(path) as file, tempfile.TemporaryDirectory() as folder:
+            with (
+                open_zip(Path(path), name=str(path), what="a model saved by xsdc") as file,
+                tempfile.TemporaryDirectory() as folder,
+            ):
                 description = json.loads(file.read("model.json"))
-                with np.load(io.BytesIO(file.read("arrays.npz")), allow_pickle=False) as stored:
-                    arrays = dict(stored)
+                arrays = read_arrays(file.read("arrays.npz"), name="arrays.npz")
                 extracted = Path(file.extract("network.safetensors", folder))
                 if description["format"] != FORMAT:
                     raise InvalidInputError(
@@ -100,8 +103,13 @@ class ModelFile:
             return cls(params, loaded, classifier, arrays, description["facts"], tuple(description.get("lost", ())))
         except InvalidInputError:
             raise
-        except (zipfile.BadZipFile, KeyError, TypeError, ValueError, EOFError, OSError) as error:
-            raise InvalidInputError(f"{path} is not a model saved by xsdc, or it is damaged ({error}).") from error
+        except Exception as error:  # of any kind, depending on where it is damaged
+            raise damaged(path, error) from error
+
+
+def damaged(path: str | os.PathLike[str], error: Exception) -> InvalidInputError:
+    """Say that a file is none of ours, or not as it was."""
+    return InvalidInputError(f"{path} is not a model saved by xsdc, or it is damaged ({str(error) or repr(error)}).")
 
 
 def _load_network(extracted: Path, network: object | None, path: str | os.PathLike[str]) -> Network:

@@ -60,19 +60,21 @@ def as_codes(y: object, *, n: int, name: str = "y", unknown_allowed: bool = Fals
 
 
 def is_unknown(y: object) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    """Tell which labels are unknown: -1 among numbers, None and NaN (what differs from itself) anywhere."""
+    """Tell which labels are unknown: -1 among numbers, None, NaN (what differs from itself) and empty text anywhere."""
     labels = np.asarray(_words_apart(y))
     if labels.ndim != 1:
         raise InvalidInputError(f"y must be a flat list of labels; it has shape {labels.shape}.")
     if labels.dtype.kind in "iufb":
         return np.asarray((labels == -1) | np.isnan(labels), dtype=bool)
     if labels.dtype.kind in "US":
-        return np.zeros(len(labels), dtype=bool)
+        return np.asarray(np.char.strip(labels) == labels.dtype.type(), dtype=bool)
     return np.array([is_missing(x) for x in labels], dtype=bool)
 
 
 def is_missing(x: object) -> bool:
-    """Tell whether a label says that there is none: -1, None or NaN."""
+    """Tell whether a label says that there is none: -1, None, NaN or empty text."""
+    if isinstance(x, str):
+        return not x.strip()
     try:
         return x is None or bool(x != x) or (isinstance(x, int | float | np.number) and bool(x == -1))  # noqa: PLR0124
     except TypeError:  # pandas' NA is neither true nor false

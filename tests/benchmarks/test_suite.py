@@ -24,7 +24,7 @@ from benchmarks.suite.regimes import LEVELS, UNLABELED, Given, _draw_labels, mak
 from benchmarks.suite.rivals import RIVALS
 from benchmarks.suite.runner import Unit, read_log, run, run_unit
 from benchmarks.suite.sets import SETS, prepare
-from benchmarks.suite.summary import OURS, TRAINED, collect, of_half, overall
+from benchmarks.suite.summary import OURS, TRAINED, UNTRAINED, collect, of_half, overall
 from benchmarks.suite.table import (
     headline_table,
     lead_table,
@@ -367,6 +367,7 @@ def trial(name, level, seed, method, accuracy, *, code=None, seconds=1.0):
 RECORDS = [
     *(trial("wine", "5", s, OURS, a, code="new", seconds=2.0) for s, a in enumerate((0.9, 0.8, 0.7))),
     *(trial("wine", "5", s, TRAINED, a, code="new") for s, a in enumerate((0.85, 0.8, 0.75))),
+    *(trial("wine", "5", s, UNTRAINED, a, code="new") for s, a in enumerate((0.9, 0.8, 0.7))),
     *(trial("wine", "5", s, OURS, 0.1, code="old") for s in range(3)),
     *(trial("wine", "5", s, "SVC", a, seconds=0.5) for s, a in enumerate((0.8, 0.9, 0.5))),
     *(trial("wine", "5", s, "LDA", a) for s, a in enumerate((0.95, 0.85, 0.81))),
@@ -394,6 +395,18 @@ class TestSummary:
         assert pairs.best == "KMeans"  # it ignores pairs, and counts all the same
         assert pairs.lead == pytest.approx(0.1)
 
+    def test_a_rival_is_chosen_by_the_other_splits(self):
+        accuracies = {OURS: (0.9, 0.8), "SVC": (0.8, 0.9), "LDA": (0.95, 0.7)}
+        records = [
+            trial("wine", "5", s, m, a, code="new") for m, found in accuracies.items() for s, a in enumerate(found)
+        ]
+        records = [r | {"code": METHODS[r["method"]].code} if r["method"] != OURS else r for r in records]
+        (cell,) = collect(records, code="new")
+        assert cell.lead == pytest.approx(0.0)  # SVC, the best of both splits
+        assert cell.lead_over_chosen == pytest.approx((0.9 - 0.8 + 0.8 - 0.7) / 2)  # SVC by split 1, LDA by split 0
+        assert collect(RECORDS, code="new")[1].lead_over_chosen is None  # one split
+        assert "Beside the rival that is best on the other splits: ahead in 100 %" in sentence([cell])
+
     def test_halves_are_apart(self):
         cells = collect(RECORDS, code="new")
         assert {cell.set for cell in of_half(cells, "settle")} == {"wine"}
@@ -411,7 +424,7 @@ class TestSummary:
         assert "| 0.800 / 0.870 (-7.0 ± 2.0) |" in lead_table(cells)
         assert "| SVC | 1 |" in methods_table(cells)
         assert "| settle | 5 labels per class | 1 | 0.800 | 0.870 (LDA) | 0.870 | 0 |" in headline_table(cells)
-        both = collect(RECORDS, code="new", methods=(OURS, TRAINED))
+        both = collect(RECORDS, code="new", methods=(UNTRAINED, TRAINED))
         assert "| wine |  |  |  | +0.0 |" in training_table(both)
         assert "| data: table | 1 | -7.0 |" in means_table(both)
         assert "| level: 5 | 1 | -7.0 |" in means_table(both)
@@ -457,7 +470,7 @@ class TestCommand:
         assert command.code_of_half(records, "settle", "old") == "old"
         assert command.code_of_half(records, "settle", "unheard") == "late"
         assert command.code_of_half(records, "report", "unheard") == "newer"
-        assert command.code_of_half(records, "settle", "newer", methods=(OURS, TRAINED)) == "new"
+        assert command.code_of_half(records, "settle", "newer", methods=(UNTRAINED, TRAINED)) == "new"
         with pytest.raises(SystemExit, match="no trials of the code old on report"):
             command.code_of_half(records, "report", "old", strict=True)
         with pytest.raises(SystemExit, match="They have: none"):

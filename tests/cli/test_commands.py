@@ -421,7 +421,7 @@ def test_states_of_training_outlive_an_error_after_it(xsdc, tmp_path, monkeypatc
         ended = xsdc("fit", "a.csv", *ROLES, "--max-iter", 20, "--out", "run", "--no-report")
     assert ended.code == 2
     assert "No labels can be found" in ended.err
-    assert list((tmp_path / "run" / "checkpoints").glob("step-*"))
+    assert list((tmp_path / "run" / ".unfinished-run" / "checkpoints").glob("step-*"))
     assert xsdc("fit", "--resume", "--out", "run", "--no-report").code == 0
     with monkeypatch.context() as patch:  # but where there was no training, nothing is left
         patch.setattr("xsdc.fitting.fitted.label_points", fail)

@@ -25,6 +25,7 @@ def plain(i):
 
 
 HEAD = "count,width,kind\n"
+WINES = ("Asti", "Barolo", "Barollo")
 WARNED = {
     "decimal commas or thousands": (
         "count;n;kind\n" + rows(lambda i: f"{COUNT[i] * 10:,};{i % 5};{LABEL[i]}"),
@@ -40,12 +41,20 @@ WARNED = {
         "`a or b` (1 label): taken for a class of its own. Write `a|b` instead",
     ),
     "limits": (
-        HEAD + rows(lambda i: f"{'<500' if i % 10 == 0 else COUNT[i] + i / 1000},{WIDTH[i]},{LABEL[i]}"),
+        HEAD + rows(lambda i: f"{'<500' if i % 3 == 0 else COUNT[i] + i / 1000},{WIDTH[i]},{LABEL[i]}"),
         "columns of numbers and other cells",
-        "108 of 120 cells of `count` are numbers; `<500` is not, and the column is left out",
+        "80 of 120 cells of `count` are numbers; `<500` is not, and the column is left out",
     ),
-    "a title": ("My measurements,,\ncount,width,sort\n" + rows(plain), "reading", "looks like a title"),
-    "units": (HEAD + "1/s,mm,\n" + rows(plain), "reading", "holds words (`1/s`, `mm`)"),
+    "a typing error": (
+        "count,width,kind\n" + rows(lambda i: f"{COUNT[i]},{WIDTH[i]},{WINES[i % 2 + (i == 3)]}"),
+        "typing errors",
+        "labels: `Barollo` (1) beside `Barolo` (59).",
+    ),
+    "an absurd value": (
+        HEAD + rows(lambda i: f"{1337000 if i == 7 else COUNT[i]},{WIDTH[i]},{LABEL[i]}"),
+        "absurd values",
+        "`count`: 1.337e+06 in row 7, where the median is",
+    ),
     "ids": (
         "n,width,kind\n" + rows(lambda i: f"{CODE[i]},{WIDTH[i]},{LABEL[i]}"),
         "columns that look like ids",
@@ -63,8 +72,7 @@ WARNED = {
 def test_doctor_warns(xsdc, tmp_path, case):
     content, what, detail = WARNED[case]
     (tmp_path / "a.csv").write_text(content)
-    options = () if case == "a title" else ("--label-column", "kind")
-    ended = xsdc("doctor", "a.csv", *options, "--json")
+    ended = xsdc("doctor", "a.csv", "--label-column", "kind", "--json")
     assert ended.code == 0, ended.err
     symptoms = json.loads(ended.out)["symptoms"]
     assert [s for s in symptoms if s["level"] == "warning" and what in s["what"] and detail in s["detail"]], symptoms

@@ -19,7 +19,8 @@ from PIL import Image
 from tests.cli.conftest import QUICK, ROLES, make_table
 from xsdc import XSDC
 
-FILES = {"config.json", "history.json", "labels.csv", "metrics.json", "model.xsdc", "points.npz", "preparation.xsdc"}
+FILES = {"config.json", "history.json", "labels.csv", "manifest.json", "metrics.json"}
+FILES |= {"model.xsdc", "points.npz", "preparation.xsdc"}
 
 
 def read(path):
@@ -127,7 +128,7 @@ def test_named_data_set_with_labels_hidden(xsdc, tmp_path):
     printed = json.loads(ended.out)
     _, metrics = check_run(tmp_path / "run", 1797, report=False)
     files = printed.pop("files")
-    assert {Path(path).name for path in files.values()} == FILES | {"suspicious.csv"}
+    assert {Path(path).name for path in files.values()} | {"manifest.json"} == FILES | {"suspicious.csv"}
     assert files["labels"] == str(Path("run", "labels.csv"))
     assert printed == metrics
     assert metrics["data"]["labels_per_class"] == {str(digit): 4 for digit in range(10)}
@@ -219,7 +220,7 @@ def test_killed_run_goes_on_to_the_same_end(xsdc, tmp_path, table):
     steps = ("--max-iter", 60, "--supervised-iter", 0, "--no-report")
     assert xsdc("fit", table, *ROLES, *steps, "--quiet", "--out", "whole").code == 0
     process = start(tmp_path, table, *ROLES, *steps, "--out", "killed")
-    states = tmp_path / "killed" / "checkpoints"
+    states = tmp_path / "killed" / ".unfinished-run" / "checkpoints"
     deadline = time.monotonic() + 120
     while not list(states.glob("*.state")) and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.005)
@@ -249,7 +250,9 @@ def test_interrupted_training_still_labels_and_can_go_on(tmp_path, table, xsdc):
     process = start(tmp_path, table, *ROLES, *steps, "--out", "run")
     signal.signal(signal.SIGINT, before)
     deadline = time.monotonic() + 120
-    while not list((tmp_path / "run" / "checkpoints").glob("*.state")) and time.monotonic() < deadline:
+    while (
+        not list((tmp_path / "run" / ".unfinished-run" / "checkpoints").glob("*.state")) and time.monotonic() < deadline
+    ):
         time.sleep(0.005)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=120)
@@ -258,7 +261,7 @@ def test_interrupted_training_still_labels_and_can_go_on(tmp_path, table, xsdc):
     metrics = read(tmp_path / "run" / "metrics.json")
     assert metrics["training"]["interrupted"]
     assert 10 <= metrics["training"]["steps"] < 600
-    assert list((tmp_path / "run" / "checkpoints").glob("*.state"))
+    assert list((tmp_path / "run" / ".unfinished-run" / "checkpoints").glob("*.state"))
     ended = xsdc("fit", "--out", "run", "--resume", "--no-report", "--quiet")
     assert ended.code == 0, ended.err
     training = read(tmp_path / "run" / "metrics.json")["training"]

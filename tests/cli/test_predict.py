@@ -100,7 +100,6 @@ def test_ids_and_notes_are_those_of_the_whole_file(xsdc, tmp_path, monkeypatch):
     write_table(tmp_path / "a.csv")
     assert xsdc("fit", "a.csv", *ROLES, *QUICK, "--out", "run", "--no-report").code == 0
     monkeypatch.setattr(blocks, "MOST_ROWS", 7)
-    monkeypatch.setattr("xsdc.data.frames.SURVEYED", 30)
     ended = xsdc("predict", "run", "a.csv", "--id-column", "code", "-o", "out.csv")
     assert ended.code == 2
     assert "`code` must name every point; 1 cells are empty, the first in row 28" in ended.err

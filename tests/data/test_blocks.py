@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from xsdc.data import Preparation, fit_preparation, open_blocks, read_data
+from tests.data.cases import fit_preparation
+from xsdc.data import Preparation, open_blocks, read_data
 from xsdc.data.blocks import Rows, spread
 from xsdc.data.reading import _kind, _opened
 from xsdc.data.roles import Roles
@@ -64,14 +65,14 @@ COLUMNS = {
 @pytest.mark.parametrize("name", COLUMNS)
 @pytest.mark.parametrize("rows", [1, 7, 1000])
 def test_types_of_a_table_in_text_do_not_depend_on_blocks(tmp_path, monkeypatch, name, rows):
-    monkeypatch.setattr("xsdc.data.frames.SURVEYED", 14)  # seven rows of two cells
+    monkeypatch.setattr("xsdc.data.blocks.MOST_CELLS", 14)  # seven rows of two cells
     cells = [*(f"{cell},{i}" for i, cell in enumerate(COLUMNS[name]))]
     (tmp_path / "a.csv").write_text("\n".join(["x,y", *cells]))
     same(tmp_path / "a.csv", rows)
 
 
 def test_layouts_of_text(tmp_path, monkeypatch):
-    monkeypatch.setattr("xsdc.data.frames.SURVEYED", 14)
+    monkeypatch.setattr("xsdc.data.blocks.MOST_CELLS", 14)
     frame = pd.DataFrame({"x": RNG.random(N), "word, quoted": [f"a\n{i}" for i in range(N)], "g": RNG.random(N)})
     frame.to_csv(tmp_path / "index.csv")  # with a nameless column of row numbers
     assert list(same(tmp_path / "index.csv").columns) == list(frame.columns)
@@ -107,7 +108,7 @@ def test_text_that_cannot_be_used(tmp_path, content, message):
 
 def test_parquet(tmp_path, monkeypatch):
     pytest.importorskip("pyarrow")
-    monkeypatch.setattr("xsdc.data.frames.SURVEYED", 14)
+    monkeypatch.setattr("xsdc.data.blocks.MOST_CELLS", 14)
     gap = [None if i == 33 else i for i in range(N)]
     frame = pd.DataFrame(
         {
@@ -129,7 +130,7 @@ def test_parquet(tmp_path, monkeypatch):
     assert "counted" in same(tmp_path / "range.parquet").columns
     frame.iloc[:0].to_parquet(tmp_path / "none.parquet")
     with pytest.raises(InvalidInputError, match="no rows"):
-        open_blocks(tmp_path / "none.parquet")
+        joined(open_blocks(tmp_path / "none.parquet").read(7))
     whole = (tmp_path / "a.parquet").read_bytes()
     (tmp_path / "cut.parquet").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(InvalidInputError, match="not a whole Parquet file"):
@@ -258,7 +259,7 @@ def test_a_column_that_counts_is_found_in_a_sample(tmp_path):
     sample = large.taken(spread(N, 15))
     assert sample.n == 15
     preparation, _ = fit_preparation(sample)
-    assert preparation.dropped == ["count"]
+    assert preparation.dropped_ == ["count"]
     assert isinstance(preparation, Preparation)
 
 
@@ -273,12 +274,14 @@ def test_what_is_missing_or_unseen_is_counted_over_blocks(tmp_path):
     table.loc[20, "x"] = "tall"
     table.loc[[4, 34], "colour"] = "green"
     table.to_csv(tmp_path / "b.csv", index=False)
-    remarks = Remarks(preparation)
-    for block in open_blocks(tmp_path / "b.csv").read(7):
+    remarks, blocks = Remarks(preparation), open_blocks(tmp_path / "b.csv")
+    for block in blocks.read(7):
         remarks.add(block)
     said = remarks.said()
-    assert said == preparation.remarks(read_data(tmp_path / "b.csv"))
-    assert [text.split(" ")[0] for text in said] == ["2", "2", "1"]
+    whole = read_data(tmp_path / "b.csv")
+    assert said == preparation.remarks(whole)
+    assert [text.split(" ")[0] for text in said] == ["2", "3"]
+    assert blocks.notes == whole.notes == ["`x`: 1 cells are no numbers (`tall`) and count as missing."]
     assert "`colour` hold words that the fit did not have" in said[0]
 
 

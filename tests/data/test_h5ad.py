@@ -53,8 +53,9 @@ def test_what_is_wrong(tmp_path, monkeypatch):
     with pytest.raises(InvalidInputError, match=r"no column `kid` \(did you mean `kind`"):
         read_data(path, label_column="kid")
     with monkeypatch.context() as patch:
-        patch.setattr(memory, "available_memory", lambda: 40)
-        with pytest.raises(InvalidInputError, match="4 × 3, dense, would take"):
+        patch.setattr(memory, "available_memory", lambda: 2000)
+        write(path, np.ones((4, 300)))
+        with pytest.raises(InvalidInputError, match="4 × 300, dense, would take"):
             read_data(path)
     write(path)
     with pytest.raises(InvalidInputError, match="must have a matrix X"):

@@ -160,7 +160,7 @@ def test_no_image_at_all(put):
 
 def test_nothing_there(put):
     with pytest.raises(InvalidInputError, match=r"holds no images.*\.png"):
-        read_data(put({"a/readme.txt": b"hello"}))
+        read_data(put({"a/readme.rst": b"hello"}))
 
 
 @pytest.mark.parametrize("limit", [100, 50])

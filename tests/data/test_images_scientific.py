@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from xsdc.data import ImageRows, Preparation, fit_preparation, open_blocks, read_data
+from tests.data.cases import fit_preparation
+from xsdc.data import ImageRows, Preparation, open_blocks, read_data
 from xsdc.data.scientific import Levels, levels_of
 from xsdc.errors import InvalidInputError
 
@@ -115,9 +116,9 @@ def test_a_prediction_has_the_scale_of_the_fit(tmp_path):
     preparation, X = fit_preparation(read_data(tmp_path / "fit"))
     preparation.save(tmp_path / "preparation")
     again = Preparation.load(tmp_path / "preparation")
-    assert again.levels == preparation.levels
+    assert again.levels_ == preparation.levels_
 
-    def predicted(folder, levels=again.levels):
+    def predicted(folder, levels=again.levels_):
         blocks = open_blocks(tmp_path / folder, image_size=(20, 16), thorough=False, levels=levels)
         (block,) = blocks.read(9)
         return again.transform(block)[0].astype(int), blocks.notes

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from xsdc.data import Preparation, fit_preparation, open_blocks, read_data
-from xsdc.data.numerals import Numerals
+from tests.data.cases import fit_preparation
+from xsdc.data import Preparation, Reading, open_blocks, read_data
+from xsdc.data.forms import Form
 from xsdc.errors import InvalidInputError
 
 
@@ -26,13 +27,13 @@ def write(tmp_path):
 def both_ways(path, monkeypatch, **options):
     """Read a table as a whole and in blocks, which must come to the same."""
     whole = read_data(path, **options)
-    monkeypatch.setattr("xsdc.data.frames.SURVEYED", 6)
+    monkeypatch.setattr("xsdc.data.blocks.MOST_CELLS", 6)
     opened = open_blocks(path)
     if not options:
         blocks = pd.concat([block.X for block in opened.read(2)], ignore_index=True)
         pd.testing.assert_frame_equal(blocks, whole.X)
         assert opened.doubts == whole.doubts
-        assert opened.numerals == whole.numerals
+        assert opened.forms == whole.forms
     return whole
 
 
@@ -65,7 +66,7 @@ def test_numbers_are_read_as_they_are_written(write, monkeypatch, name):
     assert data.X["x"].dtype.kind in "if"
     assert data.doubts == []
     if numerals is not None:
-        assert data.numerals == Numerals(*numerals)
+        assert data.forms["x"][:2] == numerals
 
 
 def test_a_comma_far_down_is_seen(write, monkeypatch):
@@ -110,27 +111,29 @@ def test_words_and_dates_do_not_speak_for_commas_and_points(write, monkeypatch):
     rows = "".join(f"1.00{i};2{i}.01.2016\n" for i in range(9))
     data = both_ways(write("x;day\n" + rows + "1.004.000;20.01.2016\n"), monkeypatch)
     assert data.X["x"].tolist() == [*range(1000, 1009), 1004000]
-    assert fit_preparation(data)[0].roles == {"x": "number", "day": "date"}
+    assert fit_preparation(data)[0].roles_ == {"x": "number", "day": "date"}
 
 
 def test_a_cell_that_is_no_number_leaves_the_others_readable(write, monkeypatch):
     data = both_ways(write("x\tz\n1,004\t5.67\nhigh\t1.5\n999\t2.5\n"), monkeypatch)
-    assert data.X["x"].tolist() == ["1004", "high", "999"]
-    rows = "".join(f"1,00{i}.50\t{i}.5\n" for i in range(9)) + "high\t1.5\n\t1.5\n2.50\t1.5\n"
+    assert data.X["x"].tolist() == ["1,004", "high", "999"]
+    rows = "".join(f"1,00{i}.50\t{i}.5\n" for i in range(9)) + "n.d.\t1.5\n\t1.5\n2.50\t1.5\n"
     data = both_ways(write("self\tz\n" + rows), monkeypatch)
-    assert data.X["self"].tolist()[:2] == ["1000.50", "1001.50"]
+    assert data.X["self"].tolist()[:2] == [1000.5, 1001.5]
+    assert data.X["self"].isna().tolist() == [*[False] * 9, True, True, False]
+    assert "`self`: 1 cells say that nothing is known (`n.d.`) and count as missing." in data.notes
 
 
 def test_numerals_are_kept_with_the_preparation(write, tmp_path):
     preparation, _ = fit_preparation(read_data(write("x;z\n1,5;2\n2,5;1\n")))
     preparation.save(tmp_path / "p")
-    assert Preparation.load(tmp_path / "p").numerals == Numerals(",")
+    assert Preparation.load(tmp_path / "p").forms_["x"] == Form(",")
     doubtful = write("x;z\n1,004;1\n2,005;2\n", "b.csv")
-    blocks = open_blocks(doubtful, numerals=Numerals(".", ","))
+    blocks = open_blocks(doubtful, forms={"x": Form(".", ",")})
     assert next(iter(blocks.read(5))).X["x"].tolist() == [1004, 2005]
     assert blocks.doubts == []
     dotted = write("x;z\n1.004;1\n2.005;2\n", "c.csv")
-    assert next(iter(open_blocks(dotted, numerals=Numerals(",", ".")).read(5))).X["x"].tolist() == [1004, 2005]
+    assert next(iter(open_blocks(dotted, forms={"x": Form(",", ".")}).read(5))).X["x"].tolist() == [1004, 2005]
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -146,7 +149,7 @@ def test_numbers_in_any_manner_come_back(write, numbers, manner, delimiter):
     rows = "".join(f'"{cell}"{delimiter}w{i}\n' for i, cell in enumerate(cells))
     data = read_data(write(f"x{delimiter}y\n{rows}"))
     assert data.X["x"].tolist() == values
-    assert data.numerals == Numerals(*manner)
+    assert data.forms["x"][:2] == manner
 
 
 def test_rows_with_nothing_in_them_are_no_points(write, monkeypatch):
@@ -155,12 +158,11 @@ def test_rows_with_nothing_in_them_are_no_points(write, monkeypatch):
     assert data.X["x"].tolist() == [1, 2, 3]
     assert data.X["y"].tolist() == ["a", "b\n,,\nc", "c"]
     assert data.X["x"].dtype == np.int64
-    assert data.X["z"].dtype == bool
+    assert data.X["z"].tolist() == ["True", "False", "True"]
     assert data.ids.tolist() == [0, 1, 2]
-    assert "5 rows with nothing in them were passed over (among lines 3 to 11) and not counted." in data.notes
-    assert "1 row with nothing in it was passed over (line 2)" in read_data(write("\nx,y\n,\n1,2\n"[1:])).notes[0]
+    assert "5 rows with nothing in them were passed over and not counted." in data.notes
+    assert "1 row with nothing in it was passed over" in read_data(write("\nx,y\n,\n1,2\n"[1:])).notes[0]
     assert read_data(write("x,z\n1,2\n\n3,4\n")).notes == []
-    assert "(lines 3 to 4)" in read_data(write("x,y\n1,2\n,\n,\n")).notes[0]
 
 
 def test_rows_of_marks_for_missing_cells_stay(write):
@@ -239,28 +241,64 @@ def test_a_remark_further_down_is_a_row(write):
 
 @pytest.mark.parametrize("title", ["My measurements,,", "My measurements"])
 @pytest.mark.parametrize("delimiter", [",", ";"])
-def test_a_title_is_pointed_at(write, title, delimiter):
+def test_a_title_is_passed_over(write, monkeypatch, title, delimiter):
     path = write(f"{title}\ncount,width,kind\n1,2,a\n3,4,b\n".replace(",", delimiter))
-    with pytest.raises(InvalidInputError, match=r"`My measurements`\) looks like a title.*Delete the first line"):
-        read_data(path, label_column="kind")
-    if "," in title:
-        assert "looks like a title" in read_data(path).doubts[0]
+    data = both_ways(path, monkeypatch)
+    assert data.X.columns.tolist() == ["count", "width", "kind"]
+    assert "Lines above the table were passed over: `My measurements`" in data.notes[0]
+    assert read_data(path, reading=Reading(skip_rows=1)).n == 2
 
 
-def test_units_are_pointed_at(write):
+def test_units_are_passed_over(write, monkeypatch):
     rows = "".join(f"{i},{i}.5,a\n" for i in range(6))
-    (doubt,) = read_data(write("count,width,kind\n1/s,mm,\n" + rows)).doubts
-    assert "holds words (`1/s`, `mm`) over columns of numbers" in doubt
+    data = both_ways(write("count,width,kind\n1/s,mm,\n" + rows), monkeypatch)
+    assert (data.n, data.X["width"].dtype) == (6, np.float64)
+    assert "The line below the names holds units (`1/s`, `mm`) and was passed over." in data.notes
     for first in ("<3,2,b", "NA,NA,b", "7,mm,b", "45%,,b"):
-        assert read_data(write(f"count,width,kind\n{first}\n" + rows)).doubts == []
-    assert read_data(write("count,kind\n,a\n" + "1,b\n2,b\n" * 3)).doubts == []
+        assert read_data(write(f"count,width,kind\n{first}\n" + rows)).n == 7
+    assert read_data(write("count,kind\n,a\n" + "1,b\n2,b\n" * 3)).n == 7
+
+
+def test_remarks_at_the_end_are_passed_over(write, monkeypatch):
+    data = both_ways(write("x;y;z\n1;2;a\n3;4;b\n\nSource: a survey\n"), monkeypatch)
+    assert data.n == 2
+    assert "Lines with a single cell were passed over as remarks: `Source: a survey`." in data.notes
+
+
+def test_the_names_that_r_leaves_out(write, monkeypatch):
+    data = both_ways(write('"x" "kind"\n"1" 2.5 "a"\n"2" 3.5 "b"\n'.replace(" ", ",")), monkeypatch)
+    assert data.X.to_dict("list") == {"x": [2.5, 3.5], "kind": ["a", "b"]}
+
+
+@pytest.mark.parametrize(
+    ("content", "reading", "expected"),
+    [
+        ("1;2\n3;4\n", Reading(header=True), {"1": [3], "2": [4]}),
+        ("a;b\n3;4\n", Reading(header=False), {"column 1": ["a", "3"], "column 2": ["b", "4"]}),
+        ("x;y\n1,004;2\n2,005;3\n", Reading(decimal="."), {"x": [1004, 2005], "y": [2, 3]}),
+        ("one, two\nx~y\n1~2\n", Reading(skip_rows=1, delimiter="~"), {"x": [1], "y": [2]}),
+        ("x,y\n1,-9\n-9,3\n4,5\n", Reading(missing=("-9",)), {"x": [1, None, 4], "y": [None, 3, 5]}),
+        ("x,y\n1,\xe9\n".encode("latin-1"), Reading(encoding="cp850"), {"x": [1], "y": ["Ú"]}),
+    ],
+)
+def test_every_guess_can_be_overruled(tmp_path, content, reading, expected):
+    path = tmp_path / "a.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    X = read_data(path, reading=reading).X
+    assert X.astype(object).where(X.notna(), None).to_dict("list") == expected
 
 
 def test_an_open_quote_is_named_where_it_begins(write):
     rows = "".join(f"{i},a,b\n" for i in range(40))
-    with pytest.raises(InvalidInputError, match=r'`a.csv` has a quote \("\) in line 3 that begins a cell and is not'):
+    with pytest.raises(
+        InvalidInputError,
+        match=r'`a.csv` has a quote \("\) in the row of line 2 that opens a cell and is not',
+    ):
         read_data(write('x,y,z\n1,"a\n2,3","b\n' + rows))
-    with pytest.raises(InvalidInputError, match=r'has a quote \("\) in line 2 that begins a cell and makes a cell too'):
+    with pytest.raises(
+        InvalidInputError,
+        match=r'has a quote \("\) in the row of line 2 that opens a cell and makes',
+    ):
         read_data(write('x,y,z\n1,"a,b\n' + rows * 500))
     with pytest.raises(InvalidInputError, match="3 cells in every row; the row in lines 2 to 3 has 2"):
         read_data(write('x,y,z\n1,"a,b\n2,a,b"\n' + rows))

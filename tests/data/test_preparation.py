@@ -10,7 +10,8 @@ import pytest
 import skops.io
 from sklearn.tree import DecisionTreeClassifier
 
-from xsdc.data import Dataset, Preparation, fit_preparation, load_dataset
+from tests.data.cases import fit_preparation
+from xsdc.data import Dataset, Preparation, load_dataset
 from xsdc.data.storage import FACTS, TRANSFORMERS
 from xsdc.errors import InvalidInputError
 
@@ -42,15 +43,15 @@ def test_numbers_by_hand():
     preparation, X = fit_preparation(table(x=[1.0, np.nan, 3.0, 5.0]))
     filled = np.array([1.0, 3.0, 3.0, 5.0])
     np.testing.assert_allclose(X[:, 0], (filled - 3) / filled.std())
-    assert preparation.feature_names == ["x"]
-    assert preparation.notes[0] == "1 column of numbers was scaled to mean 0 and deviation 1: `x`."
-    assert "1 cells are missing in `x`" in preparation.notes[1]
+    assert preparation.feature_names_ == ["x"]
+    assert preparation.notes_[0] == "1 column of numbers was scaled to mean 0 and deviation 1: `x`."
+    assert "1 cells are missing in `x`" in preparation.notes_[1]
     assert fit_preparation(table(x=[1.0, np.nan, 3.0, 5.0]), scale="none")[1].tolist() == [[1], [3], [3], [5]]
 
 
 def test_words_by_hand():
     preparation, X = fit_preparation(table(c=["red", None, "blue", "red"], b=[True, False, True, True]))
-    assert preparation.feature_names == ["c=(missing)", "c=blue", "c=red", "b=False", "b=True"]
+    assert preparation.feature_names_ == ["c=(missing)", "c=blue", "c=red", "b=False", "b=True"]
     assert X.tolist() == [[0, 0, 1, 0, 1], [1, 0, 0, 1, 0], [0, 1, 0, 0, 1], [0, 0, 1, 0, 1]]
     new = preparation.transform(table(b=[False, None], c=["green", "blue"]))
     assert new.tolist() == [[0, 0, 0, 1, 0], [0, 1, 0, 0, 0]]
@@ -68,16 +69,16 @@ def test_words_by_hand():
 def test_dates_are_days(cells):
     preparation, X = fit_preparation(table(when=cells), scale="none")
     np.testing.assert_allclose(X[:, 0], [18262, 18263, 18266.5], rtol=1e-12)
-    assert "days" in preparation.notes[0]
+    assert "days" in preparation.notes_[0]
 
 
 def test_rare_categories_share_a_column():
     words = [f"w{i:02}" for i in range(30) for _ in range(31 - i)]
     preparation, X = fit_preparation(table(c=words))
     assert X.shape[1] == 20
-    assert preparation.feature_names[-1] == "c=(rare)"
+    assert preparation.feature_names_[-1] == "c=(rare)"
     assert X[-1].tolist() == [0] * 19 + [1]
-    assert "20 columns of 0 and 1, one of them for all rare ones" in preparation.notes[0]
+    assert "20 columns of 0 and 1, one of them for all rare ones" in preparation.notes_[0]
     assert preparation.transform(table(c=["never seen"])).tolist() == X[-1:].tolist()
 
 
@@ -86,8 +87,8 @@ def test_stray_texts_and_infinities_count_as_missing():
     preparation, X = fit_preparation(table(x=cells, y=[np.inf, *np.arange(99.0) ** 2]), scale="none")
     assert X[99, 0] == 49
     assert X[0, 1] == 49**2
-    assert any("2 cells are infinite, too large or no number in `x`, `y`" in note for note in preparation.notes)
-    assert "x=oops" in fit_preparation(table(x=["1"] * 5 + ["2"] * 5 + ["oops"] * 5))[0].feature_names
+    assert any("2 cells are infinite, too large or no number in `x`, `y`" in note for note in preparation.notes_)
+    assert "x=oops" in fit_preparation(table(x=["1"] * 5 + ["2"] * 5 + ["oops"] * 5))[0].feature_names_
 
 
 def test_useless_columns_are_left_out():
@@ -104,13 +105,13 @@ def test_useless_columns_are_left_out():
             lists=[[1, 2]] * n,
         )
     )
-    assert preparation.feature_names == ["x"]
+    assert preparation.feature_names_ == ["x"]
     assert X.shape == (n, 1)
-    notes = " ".join(preparation.notes)
+    notes = " ".join(preparation.notes_)
     for part in (
         "constant: `constant`, `same`",
         "empty: `empty`, `nothing`",
-        "free text): `name`",
+        "(ids or names): `name`",
         "count the rows: `row`",
         "value: `lists`",
     ):
@@ -158,10 +159,10 @@ def test_vectors_of_one_unit_are_divided_by_one_number():
     X = RNG.normal(0, [5, 10], (200, 2))
     preparation, scaled = fit_preparation(vectors(X))
     np.testing.assert_allclose(scaled, X / np.sqrt(X.var(axis=0).mean()))
-    assert "divided by one number" in preparation.notes[0]
+    assert "divided by one number" in preparation.notes_[0]
     digits = load_dataset("digits")
     preparation, scaled = fit_preparation(digits)
-    np.testing.assert_allclose(scaled * preparation.factor, digits.X)
+    np.testing.assert_allclose(scaled * preparation.factor_, digits.X)
 
 
 def test_vectors_of_many_units_are_standardised():
@@ -169,7 +170,7 @@ def test_vectors_of_many_units_are_standardised():
     for X_, scale in ((X, "auto"), (X / [1, 100], "standard")):
         preparation, scaled = fit_preparation(vectors(X_), scale=scale)
         np.testing.assert_allclose(scaled.std(axis=0), 1)
-        assert "mean 0 and deviation 1" in preparation.notes[0]
+        assert "mean 0 and deviation 1" in preparation.notes_[0]
     assert fit_preparation(vectors(X), scale="none")[1].tolist() == X.tolist()
 
 
@@ -178,8 +179,10 @@ def test_vectors_are_filled_and_keep_their_precision():
     preparation, filled = fit_preparation(vectors(X), scale="none")
     assert filled.tolist() == [[1, 0, 5], [2, 0, 5], [2, 0, 5], [4, 0, 5]]
     assert filled.dtype == np.float32
-    assert preparation.notes[0].startswith("5 missing or infinite numbers")
-    assert preparation.remarks(vectors(X[:1])) == ["1 missing or infinite numbers are replaced by medians."]
+    assert preparation.notes_[0].startswith("5 missing or infinite numbers")
+    assert preparation.remarks(vectors(X[:1])) == [
+        "1 missing or infinite numbers were replaced by the median of their column."
+    ]
     assert np.isfinite(fit_preparation(vectors(X), scale="standard")[1]).all()
     with pytest.raises(InvalidInputError, match=r"must have shape \(3,\) as in the fit; they have \(2,\)"):
         preparation.transform(vectors(X[:, :2]))
@@ -191,7 +194,8 @@ def test_images_are_left_alone(tmp_path):
     preparation, same = fit_preparation(vectors(X, "images"))
     assert same is X
     preparation.save(tmp_path / "p")
-    assert Preparation.load(tmp_path / "p") == preparation
+    loaded = Preparation.load(tmp_path / "p")
+    assert (loaded.kind_, loaded.shape_, loaded.notes_) == ("images", (8, 8), preparation.notes_)
     with pytest.raises(InvalidInputError, match="image_size"):
         preparation.transform(vectors(X[:, :4], "images"))
 
@@ -211,8 +215,8 @@ def test_saved_and_loaded_it_does_the_same_to_the_bit(tmp_path, make, scale):
     preparation.save(tmp_path / "p.zip")
     loaded = Preparation.load(tmp_path / "p.zip")
     assert loaded.transform(data).tobytes() == X.tobytes()
-    assert loaded.feature_names == preparation.feature_names
-    assert loaded.notes == preparation.notes
+    assert loaded.feature_names_ == preparation.feature_names_
+    assert loaded.notes_ == preparation.notes_
     assert loaded.remarks(data) == preparation.remarks(data)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["p.zip"]
 
@@ -284,7 +288,7 @@ def test_dates_with_dots_and_numbers_too_large():
             x=RNG.random(n),
         )
     )
-    notes = " ".join(preparation.notes)
-    assert preparation.roles["day"] == "date"
-    assert "slashed" not in preparation.roles
+    notes = " ".join(preparation.notes_)
+    assert preparation.roles_["day"] == "date"
+    assert preparation.dates_["slashed"] == "%d/%m/%Y"
     assert "no number in them can be used: `huge`" in notes

@@ -53,7 +53,7 @@ def test_files_that_are_not_what_they_say(tmp_path, name, content, message):
 def test_a_workbook(tmp_path):
     with zipfile.ZipFile(tmp_path / "a.xlsx", "w") as file:
         file.writestr("[Content_Types].xml", "")
-    with pytest.raises(InvalidInputError, match="save the sheet as CSV"):
+    with pytest.raises(InvalidInputError, match="save the sheet as xlsx or CSV"):
         read_data(tmp_path / "a.xlsx")
 
 

@@ -83,7 +83,7 @@ def test_dialects(write, content, x, y):
 
 
 def test_assumptions_are_noted(write):
-    assert "Latin-1" in read_data(write("x,z\n1,é\n".encode("latin-1"))).notes[0]
+    assert "Windows-1252" in read_data(write("x,z\n1,é\n".encode("latin-1"))).notes[0]
     assert "decimal comma" in read_data(write("x;z\n1,5;2\n")).notes[0]
 
 
@@ -111,10 +111,9 @@ def test_headers(write, content, columns, n):
         ("\n \n", {}, "is empty"),
         ('""\n', {}, "is empty"),
         ("x,y\n", {}, "no rows"),
-        ("x,x\n1,2\n", {}, "name each column once; `x` stands there"),
         ("x,y\n1,2\n1,2,3\n", {}, r"2 cells in every row; line 3 has 3"),
         ("x,y\n1,2\n\n1\n", {}, r"2 cells in every row; line 4 has 1"),
-        ('x,y\n1,"2\n3,4\n', {}, "in line 2 that begins a cell"),
+        ('x,y\n1,"2\n3,4\n', {}, "in the row of line 2 that opens a cell"),
         (b"x,y\n\x00\x01\x02,3\n", {}, "no text has"),
         (b"\x1f\x8bnonsense", {}, "damaged gzip"),
         (gzip.compress(b"x,y\n1,2\n" * 99, mtime=0)[:-9], {}, "damaged gzip"),
@@ -205,12 +204,18 @@ def test_a_missing_extra_is_named(tmp_path, monkeypatch, module, name, start, ex
         read_data(tmp_path / name)
 
 
+REALS = st.floats(allow_nan=False, allow_infinity=False)
+WHOLES = st.integers(-(2**53), 2**53)
 cells = st.text(st.characters(codec="utf-8", categories=["L", "P"]), min_size=1).map(lambda word: f"w{word}")
 
 
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    st.lists(st.tuples(st.floats(allow_nan=False, allow_infinity=False), st.integers(), cells), min_size=1, max_size=8),
+    st.lists(
+        st.tuples(REALS, WHOLES, cells),
+        min_size=1,
+        max_size=8,
+    ),
     st.sampled_from(",;\t|"),
 )
 def test_what_pandas_writes_is_read_back(tmp_path, rows, delimiter):

@@ -7,10 +7,8 @@ import pytest
 
 from tests.fitting.test_labels import fit, gaussians, some
 from xsdc import XSDC
-from xsdc.errors import NotConvergedWarning
 from xsdc.fitting.checked import SuspiciousLabels, check_labels
 from xsdc.fitting.knowledge import read_knowledge
-from xsdc.training import Trainer
 
 
 def flipped(given, count, *, seed=0):
@@ -67,41 +65,20 @@ class TestSuspiciousLabels:
         assert model.suspicious_labels_ is None
 
 
-class TestUnseen:
-    def test_without_training_all_labels_are(self):
-        X, y = gaussians(spread=8.0)
-        assert fit(X, some(y, 5)).checked_.unseen.all()
+class TestTraining:
+    """A network that was trained on labels knows their points too well."""
 
-    def test_labels_that_trained_the_network_are_not(self):
+    def test_does_not_change_what_is_said_of_labels(self):
         X, y = gaussians(spread=8.0)
-        for steps in ({"max_iter": 2, "supervised_iter": 0}, {"max_iter": 0, "supervised_iter": 2}):
-            model = XSDC(random_state=0, **steps).fit(X, some(y, 5))
-            assert not model.checked_.unseen.any()
-
-    def test_labels_held_out_of_training_are(self, monkeypatch):
-        monkeypatch.setattr(Trainer, "_score", lambda trainer, _score: float(trainer.iteration))  # ever better
-        X, y = gaussians(spread=8.0)
-        given = some(y, 20)
-        model = XSDC(random_state=0, max_iter=10, supervised_iter=0, validation=0.3).fit(X, given)
-        assert model.history_["best_iteration"] == 10
-        checked = model.checked_
-        assert np.bincount(y[checked.points[checked.unseen]]).tolist() == [6, 6, 6]
-        assert np.bincount(y[checked.points]).tolist() == [20, 20, 20]  # the others may still be wrong
-
-    def test_a_training_that_was_thrown_away_has_seen_nothing(self):
-        X, y = gaussians(spread=8.0)
-        with pytest.warns(NotConvergedWarning, match="an earlier state is kept"):
-            model = XSDC(random_state=0, max_iter=20, learning_rate=1e8).fit(X, some(y, 5))
-        assert model.n_iter_ > 0
-        assert model.checked_.unseen.all()
+        said = [XSDC(random_state=0, max_iter=steps).fit(X, some(y, 5)).checked_ for steps in (0, 5)]
+        np.testing.assert_array_equal(said[0].points, said[1].points)
+        np.testing.assert_array_equal(said[0].probabilities, said[1].probabilities)
 
 
 def test_checked_labels_are_given_and_without_links():
     knowledge = read_knowledge(5, y=[0, 1, -1, 0, 1], must_link=[(0, 2), (4, 4)])
     p = np.array([[0.1, 0.9], [0.2, 0.8], [0.3, 0.7], [0.6, 0.4]])
-    unseen = np.array([True, False, True, True, False])
-    checked = check_labels(knowledge, np.array([4, 0, 2, 1]), p, unseen=unseen)
+    checked = check_labels(knowledge, np.array([4, 0, 2, 1]), p)
     assert checked.points.tolist() == [4, 1]  # 0 has a link, 2 has no label, 4 is linked to itself only
     np.testing.assert_array_equal(checked.probabilities, p[[0, 3]])
-    assert checked.unseen.tolist() == [False, False]
-    assert check_labels(knowledge, np.array([0, 2]), p[:2], unseen=unseen) is None
+    assert check_labels(knowledge, np.array([0, 2]), p[:2]) is None

@@ -219,9 +219,12 @@ class TestSolver:
         monkeypatch.setattr(module, "Inputs", Spy)
         X, _ = gaussians(60)
         narrow = {"name": "kn", "input": "vectors", "layers": [{"width": 20, "kernel": "rbf"}]}
-        for k, steps in ((5, 0), (5, 1), (4, 0)):
-            XSDC(k, network=narrow, random_state=0, max_iter=steps, supervised_iter=0).fit(X)
-        assert asked == [False, True, True]
+        for k in (5, 4):
+            XSDC(k, network=narrow, random_state=0, max_iter=0).fit(X)
+        assert asked == [False, True]
+        asked.clear()
+        XSDC(5, network=narrow, random_state=0, max_iter=1).fit(X)
+        assert asked == [False, True]  # before training and after it
 
 
 class TestFit:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from xsdc.networks import NETWORKS, LayerConfig, NetworkConfig
+from xsdc.networks import LayerConfig, NetworkConfig
+from xsdc.networks.zoo import NAMES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "networks.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
@@ -25,5 +26,5 @@ def test_example_runs(number, tmp_path, monkeypatch):
 
 
 def test_every_network_and_field_is_named():
-    for name in [*NETWORKS, *(f.name for f in fields(LayerConfig)), *(f.name for f in fields(NetworkConfig))]:
+    for name in [*NAMES, *(f.name for f in fields(LayerConfig)), *(f.name for f in fields(NetworkConfig))]:
         assert f"`{name}`" in PAGE, name

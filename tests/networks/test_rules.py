@@ -4,12 +4,14 @@ import pytest
 import torch
 from torch import nn
 
+from xsdc.defaults import DEFAULTS
 from xsdc.errors import InvalidInputError
 from xsdc.networks import (
     LayerConfig,
     NetworkConfig,
     PenalisedStep,
     SphereStep,
+    adaptive_steps,
     build_network,
     group_parameters,
     make_steps,
@@ -144,9 +146,23 @@ def test_training_with_the_rules_lowers_a_loss_and_keeps_the_sphere(generator):
         torch.testing.assert_close(p.detach().flatten(1).norm(dim=1), torch.ones(len(p)))
 
 
-def test_any_optimizer_serves_a_module(generator):
-    module = nn.Linear(4, 3)
-    network = build_network(module, torch.rand(9, 4), generator=generator)
-    steps = make_steps(network, lr=0.1, other=lambda p: torch.optim.Adam(p, lr=1e-3))
-    assert [type(s) for s in steps] == [torch.optim.Adam]
-    assert make_steps(build_network(torch.sin, torch.rand(9, 4), generator=generator), lr=0.1) == []
+@pytest.mark.parametrize("make", [lambda network: make_steps(network, lr=0.1), adaptive_steps])
+def test_a_fixed_network_gets_no_optimizer(make, generator):
+    assert make(build_network(torch.sin, torch.rand(9, 4), generator=generator)) == []
+
+
+def test_adaptive_steps_by_the_kind_of_parameters(generator):
+    X = torch.rand(30, 4)
+    (adam,) = adaptive_steps(build_network(nn.Linear(4, 3), X, generator=generator))
+    assert isinstance(adam, torch.optim.Adam)
+    assert adam.param_groups[0]["lr"] == DEFAULTS.weight_rate
+    kernel = build_network("kn", X, generator=generator)
+    (adam,) = adaptive_steps(kernel, zeta=0.5)
+    (V,) = kernel.parameters()
+    spread = float((V - V.mean(0)).detach().square().mean().sqrt())
+    assert adam.param_groups[0]["lr"] == pytest.approx(DEFAULTS.filter_rate * spread)
+    assert adam.param_groups[0]["weight_decay"] == 1.0
+    images = build_network("lenet5-ckn", torch.rand(5, 28, 28), generator=generator)
+    (sphere,) = adaptive_steps(images)
+    assert isinstance(sphere, SphereStep)
+    assert sphere.param_groups[0]["lr"] == DEFAULTS.sphere_rate

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from tests.cli.conftest import make_table
-from xsdc.data import memory, prepared
+from xsdc.data import memory, prepared, tables
 from xsdc.errors import InvalidInputError
 from xsdc.runs import Configuration, DataOptions, RunFolder, fit_run
 from xsdc.runs.doctor import examine
@@ -98,7 +98,8 @@ def test_the_same_labels_come_out(tmp_path, monkeypatch, name):
 def test_a_sample_is_said_to_be_one(tmp_path, monkeypatch):
     columns = write_flowers(tmp_path / "flowers.csv")
     monkeypatch.setattr(memory, "SHARE", 0)
-    monkeypatch.setattr(prepared, "SAMPLE", 45)
+    monkeypatch.setattr(tables, "SAMPLE", 45)
+    monkeypatch.setattr(tables, "LEAST", 1)
     _, metrics = run(tmp_path / "flowers.csv", tmp_path / "run", columns)
     notes = " ".join(metrics["data"]["notes"])
     assert "learned from 45 of 90 rows, drawn evenly" in notes
@@ -123,7 +124,7 @@ def test_what_fits_stays_in_memory(tmp_path, monkeypatch):
     path = tmp_path / "points.npy"
     write_arrays(path)
     seen = []
-    monkeypatch.setattr("xsdc.runs.learned.prepare_large", lambda *a, **k: seen.append(a))
+    monkeypatch.setattr("xsdc.runs.learned.learn_from_sample", lambda *a, **k: seen.append(a))
     monkeypatch.setattr(memory, "available_memory", lambda: 2 * 90 * 3 * 24)
     run(path, tmp_path / "run", {})
     assert not seen

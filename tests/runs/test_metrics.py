@@ -78,35 +78,23 @@ def test_more_true_classes_than_clusters():
     assert said["balanced_accuracy"] == pytest.approx(2 / 3)
 
 
-def test_without_truth_labels_are_measured_on_that_nothing_has_seen():
-    unseen = np.array([True, True, False])
-    checked = CheckedLabels(np.array([2, 0, 3]), np.array([[0.7, 0.3], [0.6, 0.4], [1, 0]]), unseen)
+def test_without_truth_left_out_labels_are_measured_on():
+    checked = CheckedLabels(np.array([2, 0]), np.array([[0.7, 0.3], [0.6, 0.4]]))
     facts, codes = given(["b", None, "a", "a"]), np.array([1, 1, 0, 0])
     said = measure(model(["a", "b"], checked=checked), facts, codes, np.ones(4))
     assert (said["n"], said["accuracy"]) == (2, 0.5)
     assert said["interval"] == pytest.approx([0.0945, 0.9055], abs=1e-4)
-    assert said["on"] == "2 given labels, each held out of training and of the classifiers that tell it"
+    assert said["on"] == "2 given labels, each held out of the classifiers that tell it"
     assert said["note"].startswith("It holds for all points as far as")
     trained = model(["a", "b"], checked=checked, best_iteration=10)
-    assert "state of the network was chosen by these labels" in measure(trained, facts, codes, np.ones(4))["note"]
-
-
-def test_labels_that_training_has_seen_are_not_measured_on():
-    checked = CheckedLabels(np.array([2, 0]), np.array([[0.7, 0.3], [0.6, 0.4]]), np.zeros(2, dtype=bool))
-    facts, codes = given(["b", None, "a"]), np.array([1, 1, 0])
-    trained = model(["a", "b"], checked=checked)
-    assert measure(trained, facts, codes, np.ones(3)) is None
-    why = explain_unmeasured(trained, facts)
-    assert "trained on the labels given" in why
-    assert "--keep-labels" in why
-    assert "--truth-column" in why
+    assert "Measured without training" in measure(trained, facts, codes, np.ones(4))["note"]
 
 
 def test_without_labels_that_can_be_left_out_nothing_is_measured():
     facts, codes = given(["b", None, "a"]), np.array([1, 1, 0])
     assert measure(model(["a", "b"]), facts, codes, np.ones(3)) is None
-    assert "the fit needs all labels" in explain_unmeasured(model(["a", "b"]), facts)
-    why = explain_unmeasured(model([0, 1], named=False), given([None] * 3))
+    assert "the fit needs all labels" in explain_unmeasured(facts)
+    why = explain_unmeasured(given([None] * 3))
     assert "--truth-column" in why
     assert "--keep-labels" not in why  # there are none to keep
 
@@ -150,7 +138,7 @@ def suspicious(m: int) -> SuspiciousLabels:
 def test_suspicious_labels_are_listed_by_id_and_row():
     facts = given(["a"] * 3)
     facts.dataset.ids[:] = [10, 20, 30]
-    checked = CheckedLabels(np.arange(3), np.full((3, 2), 0.5), np.zeros(3, dtype=bool))
+    checked = CheckedLabels(np.arange(3), np.full((3, 2), 0.5))
     table = list_suspicious(model(["a", "b"], checked=checked, suspicious=suspicious(2)), facts)
     assert table.to_dict("list") == {
         "id": [20, 10],
@@ -170,7 +158,7 @@ def test_suspicious_labels_are_listed_by_id_and_row():
 
 def test_metrics_hold_no_endless_list_of_suspicious_labels():
     n = MOST_SUSPICIOUS + 5
-    checked = CheckedLabels(np.arange(n), np.full((n, 2), 0.5), np.zeros(n, dtype=bool))
+    checked = CheckedLabels(np.arange(n), np.full((n, 2), 0.5))
     judged = model(["a", "b"], checked=checked, suspicious=suspicious(n))
     found = describe_found(judged, given(["a"] * n), np.zeros(n, dtype=int), np.ones(n))
     assert found["n_suspicious"] == n

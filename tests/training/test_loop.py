@@ -22,8 +22,11 @@ from xsdc.training.step import batch_features
 SIZES = ClassSizes(np.full(3, 0.2), np.full(3, 0.5))
 
 
-def make_trainer(*, labels: int = 12, network: object = "kn", seed: int = 0, n: int = 90, **options) -> Trainer:
+def make_trainer(
+    *, labels: int = 12, network: object = "kn", seed: int = 0, n: int = 90, units: float = 1.0, **options
+) -> Trainer:
     X, y = blobs(n, 3, D=6, spread=2.0)
+    X = X * units
     codes = np.where(np.arange(n) < labels, y.numpy(), -1)
     plan = options.pop("plan", Plan(3, 6, 0.05, 0.05, evaluate_every=2))
     g = generator(seed)
@@ -75,7 +78,7 @@ def test_objective_of_a_mixed_batch_is_that_of_the_balanced_M():
 
 
 def test_training_lowers_the_objective_and_records_each_step():
-    trainer = make_trainer(plan=Plan(15, 5, 0.002, 0.002), labels=8)  # all labels in each batch: one fixed M
+    trainer = make_trainer(plan=Plan(15, 5, 1.0, 1.0), labels=8)  # all labels in each batch: one fixed M
     trainer.run()
     assert [r["iteration"] for r in trainer.history] == list(range(1, 21))
     assert [r["stage"] for r in trainer.history] == ["supervised"] * 15 + ["joint"] * 5
@@ -83,14 +86,34 @@ def test_training_lowers_the_objective_and_records_each_step():
     assert (np.diff(supervised) < 0).all()
 
 
-def test_first_step_of_a_stage_moves_free_filters_by_the_given_share():
-    trainer = make_trainer(plan=Plan(0, 1, 0.5, 0.1))
-    (filters,) = (p.detach().clone() for p in trainer.network.parameters())
-    trainer.run()
-    (moved,) = trainer.network.parameters()
-    spread = (filters - filters.mean(0)).norm()  # where zero lies in the space of the data means nothing
-    assert float((moved.detach() - filters).norm() / spread) == pytest.approx(0.1, rel=1e-4)
-    plain = make_trainer(plan=Plan(0, 1, 0.5, 0.1, relative=False))
+def test_adaptive_steps_do_not_depend_on_the_units_of_the_data():
+    found = []
+    for units in (1.0, 1e-6, 1e6):
+        trainer = make_trainer(plan=Plan(0, 6), units=units)
+        before = parameters(trainer)
+        trainer.run()
+        found.append(parameters(trainer) / units)
+        assert not torch.equal(parameters(trainer), before)
+    torch.testing.assert_close(found[1], found[0], rtol=1e-3, atol=1e-4)
+    torch.testing.assert_close(found[2], found[0], rtol=1e-3, atol=1e-4)
+
+
+def test_adaptive_steps_grow_and_then_shrink():
+    plan = Plan(0, 100)
+    shares = [plan.share_of_rate(i) for i in range(100)]
+    assert np.argmax(shares) == 9
+    assert shares[0] == pytest.approx(0.1)
+    assert shares[-1] < 0.001
+    assert (np.diff(shares[10:]) < 0).all()
+
+
+def test_one_learning_rate_alone_is_refused():
+    with pytest.raises(InvalidInputError, match="both learning rates"):
+        Plan(3, 4, learning_rate=0.1)
+
+
+def test_a_learning_rate_is_the_factor_of_the_gradient():
+    plain = make_trainer(plan=Plan(0, 1, 0.5, 0.1))
     plain.run()
     assert plain.optimizers[0].param_groups[0]["lr"] == 0.1
 
@@ -292,7 +315,7 @@ def test_points_of_one_class_move_nothing_and_set_no_rate():
 
 
 def test_training_that_diverges_keeps_an_earlier_state_and_says_so():
-    trainer = make_trainer(plan=Plan(0, 20, 0.5, 1e8, relative=False))
+    trainer = make_trainer(plan=Plan(0, 20, 0.5, 1e8))
     before = parameters(trainer)
     with pytest.warns(NotConvergedWarning, match="bad end after .* Lower the learning rate"):
         trainer.run()

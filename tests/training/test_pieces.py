@@ -114,7 +114,7 @@ def test_estimator_trains_in_pieces():
 def test_estimator_passes_the_size_of_pieces_on(size, most):
     X, y = blobs(60, 3, D=6)
     given = np.where(np.arange(60) < 9, y.numpy(), -1)
-    model = XSDC(network=Watched(), piece_size=size, max_iter=3, supervised_iter=1, random_state=0)
+    model = XSDC(network=Watched(), labeler="balancing", piece_size=size, max_iter=3, supervised_iter=1, random_state=0)
     model.fit(X.numpy(), given)
     (module,) = (m for m in model.network_.modules() if isinstance(m, Watched))
     assert max(module.rows) == most

@@ -123,7 +123,7 @@ def test_a_killed_worker_is_replaced_and_the_run_ends_as_if_nothing_had_happened
     whole, disturbed = (start(tmp_path, out, 40) for out in ("whole", "killed"))
     try:
         deadline = time.monotonic() + PATIENCE
-        while not list(tmp_path.glob("killed/checkpoints/*.state")):
+        while not list(tmp_path.glob("killed/.unfinished-run/checkpoints/*.state")):
             assert disturbed.poll() is None, disturbed.communicate()
             assert time.monotonic() < deadline
             time.sleep(0.01)

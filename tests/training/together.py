@@ -24,7 +24,14 @@ from xsdc.training import Callback, Plan, Processes, Trainer
 TIMEOUT = timedelta(seconds=60)
 X, Y = (part.numpy() for part in blobs(90, 3, D=6, spread=2.0))
 GIVEN = np.where(np.arange(90) < 12, Y, -1)
-OPTIONS = {"max_iter": 25, "supervised_iter": 10, "batch_size": 31, "memory_size": 20, "progress": False}
+OPTIONS = {
+    "labeler": "balancing",
+    "max_iter": 25,
+    "supervised_iter": 10,
+    "batch_size": 31,
+    "memory_size": 20,
+    "progress": False,
+}
 Results = dict[str, Any]
 
 
@@ -70,6 +77,7 @@ TRAININGS: dict[str, Callable[[], Trainer]] = {
     "copies": lambda: trained(labels=0, plan=JOINT, augment=shift, copies=4, memory_size=16),
     "module": lambda: trained(network=module()),
     "float32": lambda: trained(dtype=torch.float32, memory_size=30, plan=Plan(5, 15, 0.005, 0.005)),
+    "adaptive": lambda: trained(plan=Plan(5, 15, evaluate_every=5)),
     "scored": lambda: trained(score=lambda network, lam: -float(sum(p.detach().norm() for p in network.parameters()))),
 }
 

@@ -207,7 +207,7 @@ def test_a_foreign_study_is_left_alone(tmp_path):
 
 
 def test_warnings_of_fits_become_notes():
-    space = {"filter_penalty": [1e6]}
+    space = {"learning_rate": [1e8]}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         result = quick(space=space, n_trials=2)

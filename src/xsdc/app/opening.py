@@ -14,13 +14,15 @@ import numpy.typing as npt
 
 from xsdc import XSDC
 from xsdc.app.store import Store
-from xsdc.data import Dataset, Preparation, Rows, fit_preparation
+from xsdc.data import Dataset, Preparation, Rows, prepare
 from xsdc.errors import InvalidInputError
 from xsdc.fitting.resolve import Resolver
 from xsdc.queries import view_of
 from xsdc.runs import Configuration, DataOptions, Given, RunFolder, make_estimator, read_given
 from xsdc.runs.answers import Facts
 from xsdc.runs.folder import write_json
+from xsdc.runs.manifest import Manifest
+from xsdc.runs.publishing import open_run as settled
 
 Ints = npt.NDArray[np.int64]
 DATABASE, ANSWERS = "answers.sqlite", "answers.csv"
@@ -95,6 +97,8 @@ def open_run(
     announce : callable
         Told what is being done.
     """
+    if folder.path.exists():
+        settled(folder.path)  # of a run that was cut off as it was moved to its place
     if folder.configuration.exists():
         kept = Configuration.read(folder.configuration)
         if configuration is not None and _source(configuration) != _source(kept):
@@ -116,7 +120,8 @@ def open_run(
         model = XSDC.load(folder.model)
     else:
         announce("Finding groups")
-        preparation, Z = fit_preparation(given.dataset, scale=bare.data.scale)
+        prepared = prepare(given.dataset, bare.data.preparation().fit(given.dataset))
+        preparation, Z = prepared.preparation, prepared.Z
         model = make_estimator(bare, given)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -124,6 +129,8 @@ def open_run(
         preparation.save(folder.preparation)
         model.save(folder.model)
         write_json(folder.configuration, bare.as_dict())
+        written = (folder.preparation, folder.model, folder.configuration)
+        Manifest.read(folder.manifest).with_files(written).write(folder.manifest)
     store = Store(folder.path / DATABASE)
     groups = _first_groups(store, given.dataset, model)
     announce("Joining neighbors")

@@ -32,7 +32,9 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing of progr
 Source = Annotated[
     str | None,
     typer.Argument(
-        metavar="[DATA]", help="A file (csv, tsv, parquet, npz, npy, h5ad), a folder or zip of images, or a data set."
+        metavar="[DATA]",
+        help="A file (csv, tsv, xlsx, jsonl, parquet, npz, npy, h5ad), a folder or zip of"
+        " images or texts, - for stdin, or a data set.",
     ),
 ]
 
@@ -49,6 +51,15 @@ def fit(
         Path | None, typer.Option(help="Run again what a config.json says.", metavar="FILE", show_default=False)
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a run that is in the folder.")] = False,
+    labeled: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also write the table that was read with a label and a probability for each row, in the format it came"
+            " in; for images, a folder with one for each label.",
+            metavar="PATH",
+            show_default=False,
+        ),
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was cut off.")] = False,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Whether to draw the report.")] = True,
     seed: Annotated[int | None, typer.Option(help="Source of chance.", min=0, max=2**32 - 1, show_default="0")] = None,
@@ -59,11 +70,14 @@ def fit(
 
     [bold]xsdc fit data.csv --label-column kind --out run/[/]
     """
-    from xsdc.runs import RunFolder, find_task, fit_run  # noqa: PLC0415
+    from xsdc.runs import RunFolder, find_task, fit_run, is_finished  # noqa: PLC0415
+    from xsdc.runs.labeled import require_free, write_labeled  # noqa: PLC0415
     from xsdc.training.processes import joined, restarted  # noqa: PLC0415
 
     if force and resume:
         raise InvalidInputError("--force begins anew and --resume goes on; give one of them.")
+    if labeled is not None:
+        require_free(labeled, force=force)
     asked = read_configuration(source, data, options, config=config, seed=seed, needed=not resume)
     folder = RunFolder(out)
     before = read_former(config) if "corrections" in data else None
@@ -72,7 +86,7 @@ def fit(
         watch = Watch(quiet=quiet or json or not processes.first)
         if not task.finished:
             with watch.shown():
-                fit_run(
+                metrics = fit_run(
                     task.configuration,
                     folder,
                     force=force and not task.resume,
@@ -81,9 +95,17 @@ def fit(
                     callbacks=[watch.callback()],
                     announce=watch.announce,
                 )
+            if metrics["training"]["interrupted"] and is_finished(folder):
+                note(
+                    f"The finished run in {out} stays as it was; what the interrupted one has found is in"
+                    f" {folder.unfinished.path}. Go on with it by --resume."
+                )
+                folder = folder.unfinished
         elif processes.first:
             note(f"The run in {out} is finished; there is nothing to go on with.")
         if processes.first:
+            if labeled is not None:
+                write_labeled(task.configuration.data, folder, labeled)
             if before is not None:
                 show_changes(folder, before, to_stderr=json)
             show(folder, json=json)
@@ -101,9 +123,12 @@ def read_former(config: Path | None) -> pd.DataFrame | None:
 def show_changes(folder: RunFolder, before: pd.DataFrame, *, to_stderr: bool) -> None:
     """Write and print which rows have another class than before the corrections."""
     from xsdc.runs.corrections import MOST_LISTED, compare, read_labels  # noqa: PLC0415
+    from xsdc.runs.publishing import replace_output  # noqa: PLC0415
 
     changes = compare(before, read_labels(folder.labels))
-    changes.table.to_csv(folder.changes, index=False)
+    made = folder.changes.with_name(f".{folder.changes.name}.partial")
+    changes.table.to_csv(made, index=False)
+    replace_output(folder, made, folder.changes)
     out = ERR if to_stderr else OUT
     out.print(f"[bold]{changes.said()}[/]")
     for row in changes.table.head(MOST_LISTED).itertuples():
@@ -147,12 +172,12 @@ def read_configuration(
         if data or options or seed is not None:
             raise InvalidInputError("Give DATA too, or only --out and --resume.")
         return None
-    if options.get("validation") == "none":
-        options = options | {"validation": None}
+    options |= {name: None for name in ("validation", "augmentation") if options.get(name) == "none"}
     paths: dict[str, Any] = {
         name: absolute(data[name]) for name in ("must_link", "cannot_link", "links") if name in data
     }
-    listed: dict[str, Any] = {"ignore": tuple(data.get("ignore", ())), "corrections": ()}
+    listed: dict[str, Any] = {name: tuple(data.get(name, ())) for name in ("ignore", "missing")}
+    listed["corrections"] = ()
     asked = Configuration.make(DataOptions(absolute(source), **(data | paths | listed)), options, seed=seed or 0)
     return with_corrections(asked, corrections)
 

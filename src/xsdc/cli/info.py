@@ -44,11 +44,11 @@ def describe_installation() -> dict[str, Any]:
 def describe_run(path: Path) -> dict[str, Any]:
     """What a model was fitted to, and how."""
     from xsdc import XSDC  # noqa: PLC0415
-    from xsdc.runs import RunFolder, read_metrics  # noqa: PLC0415
+    from xsdc.runs import open_run, read_metrics  # noqa: PLC0415
 
     facts: dict[str, Any] = {}
     if path.is_dir():
-        folder = RunFolder(path)
+        folder = open_run(path)
         folder.require(folder.metrics, folder.model)
         metrics = read_metrics(folder)
         measured = metrics["measured"]

@@ -11,7 +11,8 @@ import typer
 
 from xsdc.cli.groups import parsed, text
 
-ABOUT_DATA, KNOWN, TRAINING = "Data", "What is known", "Training"
+ABOUT_DATA, KNOWN, READING, TRAINING = "Data", "What is known", "How a table is written", "Training"
+LETTERS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "point": "."}
 
 
 def number(value: str) -> float:
@@ -64,6 +65,26 @@ def network(value: str) -> Any:
         raise typer.BadParameter(f"{value} cannot be read as JSON ({error}).") from error
 
 
+def letter(value: str) -> str:
+    """Read what separates cells, or a decimal sign: one letter, or its name."""
+    return LETTERS.get(value, value)
+
+
+def yes_or_no(value: str) -> bool:
+    """Read yes or no."""
+    if value.lower() not in ("yes", "no"):
+        raise typer.BadParameter(f"{value!r} is neither yes nor no.")
+    return value.lower() == "yes"
+
+
+def limits(value: str) -> dict[str, float]:
+    """Read limits of reading: rows=1e6,seconds=60."""
+    pairs = [part.split("=") for part in value.split(",")]
+    if any(len(pair) != 2 for pair in pairs):
+        raise typer.BadParameter(f"{value!r} must be names with numbers, as in rows=1e6,seconds=60.")
+    return {name.strip(): number(text) for name, text in pairs}
+
+
 def named_path(value: str | Path) -> Path:
     """Read a path; an empty one is a mistake, not the present folder."""
     if not str(value).strip():
@@ -109,8 +130,37 @@ DATA: dict[str, Any] = {
         ),
     ],
     "scale": text("How numbers are scaled: auto, standard or none.", panel=ABOUT_DATA, metavar="HOW"),
+    "kind": text("What vectors hold: auto, numbers, counts or words (counted).", panel=ABOUT_DATA, metavar="KIND"),
+    "text_encoder": text(
+        "Sentence encoder of sentence-transformers for free text, instead of tf-idf.", panel=ABOUT_DATA
+    ),
     "image_size": parsed(count, "Side to which images are brought, in pixels.", panel=ABOUT_DATA, metavar="PIXELS"),
+    "limits": parsed(
+        limits,
+        "What reading may take at most: bytes, rows, columns, seconds, as in rows=1e6,seconds=60.",
+        panel=ABOUT_DATA,
+        metavar="NAME=NUMBER,...",
+    ),
 }
+
+READ_AS: dict[str, Any] = {
+    "delimiter": parsed(letter, "What separates cells: a letter, or tab.", panel=READING, metavar="LETTER"),
+    "decimal": parsed(letter, "Decimal sign: . or ,", panel=READING, metavar="SIGN"),
+    "encoding": text("Letters of the file: utf-8, cp1252, ...", panel=READING),
+    "header": parsed(yes_or_no, "Whether a line names the columns: yes or no.", panel=READING, metavar="YES|NO"),
+    "skip_rows": parsed(count, "Lines before the table.", panel=READING, metavar="COUNT"),
+    "missing": Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A cell that means that nothing is known, such as -999; may be given several times.",
+            metavar="CELL",
+            rich_help_panel=READING,
+            show_default=False,
+        ),
+    ],
+    "sheet": text("Sheet of an Excel workbook; by default the first.", panel=READING),
+}
+DATA |= READ_AS
 
 # What doctor needs to know of the estimator.
 SIZES: dict[str, Any] = {
@@ -127,19 +177,25 @@ SIZES: dict[str, Any] = {
 
 ESTIMATOR: dict[str, Any] = SIZES | {
     "algorithm": text("ensemble, or published: train, label and classify as the paper does.", panel=TRAINING),
-    "effort": text("When to train: fast (never), normal (a network that is named) or best (always).", panel=TRAINING),
+    "effort": text(
+        "When to train: fast (never), normal (images, a network that is named) or best (always, longer).",
+        panel=TRAINING,
+    ),
     "network": parsed(
-        network, "auto, kn, lenet5-ckn, ckn-gm, cnn, or a JSON file of layers.", panel=TRAINING, metavar="NAME|FILE"
+        network,
+        "auto, kn, lenet5-ckn, ckn-gm, ckn, cnn, or a JSON file of layers.",
+        panel=TRAINING,
+        metavar="NAME|FILE",
     ),
     "labeler": text(
-        "What fills in M: balancing, pseudo-labels, deep-clustering, eigen, eigen-kmeans, hard or graph.",
+        "Algorithm that estimates M: auto, graph, balancing, pseudo-labels, deep-clustering, eigen, eigen-kmeans, hard",
         panel=TRAINING,
     ),
     "max_iter": parsed(or_word(count, "auto"), "Steps on all points.", panel=TRAINING, metavar="COUNT|auto"),
     "supervised_iter": parsed(
         or_word(count, "auto"), "Steps on labeled points before them.", panel=TRAINING, metavar="COUNT|auto"
     ),
-    "batch_size": parsed(count, "Unlabeled points in a step.", panel=TRAINING, metavar="COUNT"),
+    "batch_size": parsed(or_word(count, "auto"), "Unlabeled points in a step.", panel=TRAINING, metavar="COUNT|auto"),
     "labeled_batch_size": parsed(count, "Labeled points in a step.", panel=TRAINING, metavar="COUNT"),
     "piece_size": parsed(
         count,
@@ -161,7 +217,7 @@ ESTIMATOR: dict[str, Any] = SIZES | {
     "entropy": parsed(
         or_word(number, "median"), "Entropic weight of balancing, nu.", panel=TRAINING, metavar="NUMBER|median"
     ),
-    "augmentation": text("Changes to images in training: images.", panel=TRAINING),
+    "augmentation": text("Changes to images in training: auto, images or none.", panel=TRAINING),
     "copies": parsed(count, "Changed copies of an image in a step.", panel=TRAINING, metavar="COUNT"),
     "validation": parsed(
         share_or_none, "Share of labels held out of training, auto or none.", panel=TRAINING, metavar="SHARE|auto|none"

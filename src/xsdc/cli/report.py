@@ -19,9 +19,9 @@ def report(
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
 ) -> None:
     """Draw the report of a RUN again, from its files alone."""
-    from xsdc.runs import RunFolder, remake_report  # noqa: PLC0415
+    from xsdc.runs import open_run, remake_report  # noqa: PLC0415
 
-    folder = RunFolder(run)
+    folder = open_run(run)
     target = folder.report if out is None else out
     if target.exists() and not force:
         raise InvalidInputError(f"{target} exists already. Give another name with --out, or --force to write over it.")

@@ -4,13 +4,14 @@ from typing import TYPE_CHECKING, Any
 
 from xsdc.data.blocks import Blocks, Rows
 from xsdc.data.dataset import Dataset
-from xsdc.data.fitting import fit_preparation
+from xsdc.data.limits import Limits
 from xsdc.data.named import DATASETS, available, cache_folder, load_dataset, load_split
 from xsdc.data.pairs import read_links, read_pairs
 from xsdc.data.preparation import Preparation
-from xsdc.data.prepared import Prepared, draw_sample, learn_from_sample, prepare_large
+from xsdc.data.prepared import Prepared, draw_sample, learn_from_sample, prepare
 from xsdc.data.reading import holds_image_files, open_blocks, read_data
 from xsdc.data.remarks import Remarks
+from xsdc.data.roles import Reading
 
 if TYPE_CHECKING:
     from xsdc.data.streams import ImageRows, TableRows
@@ -20,21 +21,22 @@ __all__ = [
     "Blocks",
     "Dataset",
     "ImageRows",
+    "Limits",
     "Preparation",
     "Prepared",
+    "Reading",
     "Remarks",
     "Rows",
     "TableRows",
     "available",
     "cache_folder",
     "draw_sample",
-    "fit_preparation",
     "holds_image_files",
     "learn_from_sample",
     "load_dataset",
     "load_split",
     "open_blocks",
-    "prepare_large",
+    "prepare",
     "read_data",
     "read_links",
     "read_pairs",

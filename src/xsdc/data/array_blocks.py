@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from xsdc.data.arrays import SPLIT, choose_arrays, refuse_roles, require_alike, require_points, split_note, with_known
 from xsdc.data.blocks import Blocks, Rows, unlabeled
 from xsdc.data.dataset import Dataset, Kind
-from xsdc.data.h5ad import NOTE, open_h5ad, require_matrix, with_obs
+from xsdc.data.h5ad import NOTE, open_h5ad, take_ids, with_obs
 from xsdc.data.pixels import Shades, as_bytes, channels_last
 from xsdc.data.roles import Roles
 from xsdc.data.stored import JoinedArrays, StoredArray, open_npy, open_npz
@@ -146,12 +145,8 @@ class H5adBlocks(Blocks):
     def __init__(self, path: Path, roles: Roles) -> None:
         self.path, self.roles, self.name, self.notes = path, roles, path.name, [NOTE]
         with open_h5ad(path) as file:
-            roles.require_in([str(column) for column in file.obs.columns], where=f"The table `obs` of `{path.name}`")
-            require_matrix(file, name=path.name)
+            self._ids = take_ids(file, roles)
             self.n, self._width = file.shape
-            self._ids = column_ids(
-                file.obs_names if roles.id is None else file.obs[roles.id], column=roles.id or "obs_names"
-            )
 
     @property
     def width(self) -> int:
@@ -161,24 +156,11 @@ class H5adBlocks(Blocks):
     def read(self, rows: int) -> Iterator[Dataset]:
         """Yield so many rows at a time, dense."""
         with open_h5ad(self.path) as file:
-            form = getattr(file.X, "format", "dense")
-            stored = file.X.to_memory().tocsr() if form == "csc" else file.file["X"]
-            for begin in range(0, self.n, rows):
-                end = min(begin + rows, self.n)
-                part = sparse_rows(stored, begin, end, self.width) if form == "csr" else stored[begin:end]
-                X = np.asarray(part if form == "dense" else part.toarray(), dtype=np.float32)
-                ids = self._ids[begin:end]
+            for number, X in enumerate(file.blocks(rows)):
+                ids = self._ids[number * rows : number * rows + len(X)]
                 yield Dataset(self.name, "vectors", X, ids, self.roles.id or "obs_names", unlabeled(len(X)))
 
     def known(self) -> Dataset:
         """Return ids, labels and truth of all rows; the matrix is read later."""
         with open_h5ad(self.path) as file:
             return with_obs(Rows(self, self.n), file.obs, self._ids, self.roles, name=self.name)
-
-
-def sparse_rows(group: Any, begin: int, end: int, width: int) -> sparse.csr_matrix:
-    """Read some rows of a matrix that is stored sparse, by rows; anndata's own slices depend on SciPy's version."""
-    places = np.asarray(group["indptr"][begin : end + 1])
-    first, last = int(places[0]), int(places[-1])
-    stored = group["data"][first:last], group["indices"][first:last], places - first
-    return sparse.csr_matrix(stored, shape=(end - begin, width))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from xsdc.data.labels import read_known
 from xsdc.data.memory import require_memory
 from xsdc.data.pixels import as_pixels
 from xsdc.data.roles import Roles, listed
-from xsdc.data.stored import DAMAGED, JoinedArrays, StoredArray, reason
+from xsdc.data.stored import JoinedArrays, StoredArray, open_npy, open_npz
 from xsdc.data.tables import column_ids
 from xsdc.errors import InvalidInputError
 
@@ -42,7 +41,7 @@ def read_npy(path: Path, roles: Roles) -> Dataset:
     """
     refuse_roles(roles, name=path.name)
     require_memory(path.stat().st_size, what=f"Reading `{path.name}`")
-    return from_arrays({"X": _load(path)}, roles, name=path.name)
+    return from_arrays({"X": open_npy(path).read()}, roles, name=path.name)
 
 
 def refuse_roles(roles: Roles, *, name: str) -> None:
@@ -72,13 +71,9 @@ def read_npz(path: Path, roles: Roles) -> Dataset:
     -------
     Dataset
     """
-    try:
-        with zipfile.ZipFile(path) as file:
-            require_memory(sum(info.file_size for info in file.infolist()), what=f"Reading `{path.name}`")
-        with _load(path) as file:
-            arrays = {name: _member(file, name, where=path.name) for name in file.files}
-    except zipfile.BadZipFile as error:
-        raise InvalidInputError(f"`{path.name}` {reason(error)}") from error
+    stored = open_npz(path)
+    require_memory(sum(array.nbytes for array in stored.values()), what=f"Reading `{path.name}`")
+    arrays = {name: array.read() for name, array in stored.items()}
     notes = []
     if set(SPLIT) <= set(arrays):
         arrays = dict(arrays)
@@ -154,21 +149,6 @@ def with_known(
         pictures=X if kind == "images" else None,
         notes=[*notes, *known.notes],
     )
-
-
-def _load(path: Path) -> Any:
-    try:
-        return np.load(path, allow_pickle=False)
-    except DAMAGED as error:
-        raise InvalidInputError(f"`{path.name}` {reason(error)}") from error
-
-
-def _member(file: Any, name: str, *, where: str) -> Array:
-    try:
-        array: Array = file[name]
-    except DAMAGED as error:
-        raise InvalidInputError(f"`{name}` of `{where}` {reason(error)}") from error
-    return np.asarray(array)
 
 
 def split_note(n_train: int, n_test: int) -> str:

@@ -11,11 +11,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from xsdc.data.dataset import Dataset, Kind
-from xsdc.data.numerals import Numerals
 
 MOST_ROWS = 2**14  # of a block
 MOST_CELLS = 2**21
-SAMPLE = 200_000
+SAMPLE = 200_000  # rows by which is learned what large data are, or fewer:
+SAMPLE_CELLS = 50_000_000
 
 Ints = npt.NDArray[np.int64]
 
@@ -33,15 +33,18 @@ class Blocks(ABC):
         What reading did, as far as it is known.
     doubts : sequence of str
         What looks like a mistake in the file.
-    numerals : Numerals or None
-        How a table in text writes its numbers, where any cell depends on it.
+    also : sequence of str
+        What is to be said besides.
+    weight : int
+        Memory of a cell while it is read, in numbers.
     """
 
     name: str
     kind: Kind
     notes: list[str]
     doubts: Sequence[str] = ()
-    numerals: Numerals | None = None
+    also: Sequence[str] = ()
+    weight: int = 1
 
     @property
     @abstractmethod
@@ -56,9 +59,14 @@ class Blocks(ABC):
     def known(self) -> Dataset:
         """Return ids, labels and truth of all points; its X is read as it is needed (`Rows`)."""
 
+    def whole(self) -> Dataset:
+        """Read all of it into memory: one block."""
+        known = self.known()
+        return known.taken(np.arange(known.n)) if isinstance(known.X, Rows) else known
+
     def rows(self) -> int:
         """Return the number of points in a block that takes little memory."""
-        return max(1, min(MOST_ROWS, MOST_CELLS // max(1, self.width)))
+        return max(1, min(MOST_ROWS, MOST_CELLS // max(1, self.weight * self.width)))
 
     def take(self, points: Ints) -> Any:
         """Return some points, in ascending order, in one pass; rows of a table keep their position as index."""
@@ -84,11 +92,12 @@ class Rows:
         Where they are.
     n : int
         How many there are.
+    sample : data frame or None
+        Some of them, spread evenly, with their positions as index, where a look at all has kept some.
     """
 
-    def __init__(self, blocks: Blocks, n: int) -> None:
-        self.blocks = blocks
-        self.n = n
+    def __init__(self, blocks: Blocks, n: int, *, sample: pd.DataFrame | None = None) -> None:
+        self.blocks, self.n, self.sample = blocks, n, sample
 
     def __len__(self) -> int:
         return self.n

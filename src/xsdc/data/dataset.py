@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from xsdc.data.numerals import Numerals
+from xsdc.data.forms import Form
 from xsdc.data.scientific import Levels
 
 Labels = npt.NDArray[np.object_]
@@ -46,8 +46,8 @@ class Dataset:
         What reading did that the user should know, a sentence each.
     doubts : list of str
         What looks like a mistake in the file, a sentence each.
-    numerals : Numerals or None
-        How a table in text writes its numbers, where any cell depends on it.
+    forms : dict from str to Form
+        How columns of a table write their numbers, where they were text.
     levels : Levels or None
         What became black and white in images of more than 8 bits.
     """
@@ -63,7 +63,7 @@ class Dataset:
     pictures: npt.NDArray[np.uint8] | None = None
     notes: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
-    numerals: Numerals | None = None
+    forms: dict[str, Form] = field(default_factory=dict)
     levels: Levels | None = None
 
     @property
@@ -87,7 +87,7 @@ class Dataset:
             X if self.pictures is self.X else None if self.pictures is None else self.pictures[points],
             self.notes,
             self.doubts,
-            self.numerals,
+            self.forms,
             self.levels,
         )
 

@@ -15,10 +15,10 @@ A zip may hold everything in one outer folder, which is passed over. Nothing of 
 from __future__ import annotations
 
 import io
+import os
 import warnings
-import zipfile
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -29,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageOps
 
+from xsdc.data.archives import open_zip
 from xsdc.data.dataset import Dataset
 from xsdc.data.labels import read_known
 from xsdc.data.memory import require_memory
@@ -39,6 +40,7 @@ from xsdc.errors import InvalidInputError
 SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff"})
 PARTS = frozenset({"train", "training", "test", "val", "valid", "validation"})
 LONGEST_SIDE = 64
+FORMATS = ("PNG", "JPEG", "BMP", "GIF", "WEBP", "TIFF")  # Pillow opens others by outside programs: EPS by Ghostscript
 LARGEST_FILE = 2**28
 SIDEWAYS = frozenset({5, 6, 7, 8})  # EXIF orientations that swap width and height
 ORIENTATION = 0x0112
@@ -99,7 +101,7 @@ def with_folders(
     X: Any, names: list[str], roles: Roles, *, name: str, notes: list[str], levels: Levels | None = None
 ) -> Dataset:
     """Put images together with what their folders say of them; images may be such as are read later."""
-    folders = _folders(names)
+    folders = folder_labels(names)
     truth = roles.truth is not None
     known = read_known(
         None if truth else folders, folders if truth else None, n=len(X), label_name="folder", truth_name="folder"
@@ -127,18 +129,46 @@ def require_roles(roles: Roles, *, name: str) -> None:
 
 
 @contextmanager
-def open_images(path: Path) -> Iterator[Source]:
-    """Find the images of a folder or zip; refuse one that has none."""
+def open_images(path: Path, *, most: float | None = None) -> Iterator[Source]:
+    """Find the images of a folder or zip; refuse one that has none, or more bytes than it may have."""
     if path.is_dir():
-        names = [file.relative_to(path).as_posix() for file in path.rglob("*") if file.is_file()]
-        yield _some(Source(_wanted(names), lambda name: (path / name).read_bytes()), path)
+        files = {shown(file.relative_to(path).as_posix()): file for file in _files(path)}
+        yield _some(Source(_wanted(files), lambda name: _read_file(files[name], name)), path)
         return
-    with zipfile.ZipFile(path) as file:
+    with open_zip(path, name=path.name, most=most) as file:
         large = [info.filename for info in file.infolist() if info.file_size > LARGEST_FILE]
         if large:
             raise InvalidInputError(f"`{large[0]}` of `{path.name}` is larger than any image should be (256 MB).")
-        outer = _outer_folder(names := _wanted(file.namelist()))
+        outer = outer_folder(names := _wanted(file.namelist()))
         yield _some(Source([name.removeprefix(outer) for name in names], lambda name: file.read(outer + name)), path)
+
+
+def shown(name: str) -> str:
+    r"""Return a name that can be written down: bytes that are no UTF-8 as \\xff."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def _files(path: Path) -> Iterator[Path]:
+    """Yield all files below a folder, also below links to folders; refuse it if a folder cannot be read."""
+
+    def refuse(error: OSError) -> None:
+        raise InvalidInputError(
+            f"The folder `{error.filename}` cannot be read: {error.strerror}. Its images would be missing."
+        ) from error
+
+    seen = set()
+    for place, folders, names in os.walk(path, onerror=refuse, followlinks=True):
+        if (real := os.path.realpath(place)) in seen:  # a link to a folder above
+            folders.clear()
+            continue
+        seen.add(real)
+        yield from (file for name in names if (file := Path(place, name)).is_file())
+
+
+def _read_file(file: Path, name: str) -> bytes:
+    if file.stat().st_size > LARGEST_FILE:
+        raise InvalidInputError(f"`{name}` is larger than any image should be (256 MB).")
+    return file.read_bytes()
 
 
 def _some(source: Source, path: Path) -> Source:
@@ -149,7 +179,7 @@ def _some(source: Source, path: Path) -> Source:
     return source
 
 
-def _wanted(names: list[str]) -> list[str]:
+def _wanted(names: Iterable[str]) -> list[str]:
     """Sort the names of images; hidden files and what a Mac adds to a zip are none."""
     return sorted(
         name
@@ -159,12 +189,13 @@ def _wanted(names: list[str]) -> list[str]:
     )
 
 
-def _outer_folder(names: list[str]) -> str:
+def outer_folder(names: list[str]) -> str:
+    """Return the one folder that holds everything, or nothing."""
     first = {name.split("/", 1)[0] for name in names}
     return f"{first.pop()}/" if len(first) == 1 and all("/" in name for name in names) else ""
 
 
-def _folders(names: list[str]) -> list[str]:
+def folder_labels(names: list[str]) -> list[str]:
     """Return the folder that says what an image is; nothing for images outside of any."""
     parents = [PurePosixPath(name).parts[:-1] for name in names]
     if all(parts and parts[0].lower() in PARTS for parts in parents):
@@ -184,7 +215,7 @@ def bombs_are_errors() -> Iterator[None]:
 def attempt(source: Source, name: str, use: Callable[[Image.Image], T]) -> T | None:
     """Open an image and use it; None if it is broken."""
     try:
-        with Image.open(io.BytesIO(source.read(name))) as image:
+        with Image.open(io.BytesIO(source.read(name)), formats=FORMATS) as image:
             return use(image)
     except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
         raise InvalidInputError(
@@ -192,8 +223,6 @@ def attempt(source: Source, name: str, use: Callable[[Image.Image], T]) -> T | N
         ) from error
     except BROKEN:
         return None
-    except RuntimeError as error:  # zipfile on entries with a password
-        raise InvalidInputError(f"`{name}` cannot be read: {error}.") from error
 
 
 def read_size(image: Image.Image) -> tuple[int, int]:

@@ -23,10 +23,10 @@ from typing import Any
 
 import numpy as np
 
+from xsdc.data.cells import MISSING, cell_text
 from xsdc.data.dataset import Labels
 from xsdc.errors import InvalidInputError
 
-MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "null", "NULL", "None")
 WORDS = ("unknown", "unlabeled", "unlabelled")
 UNKNOWN = frozenset((*MISSING, *WORDS, *map(str.capitalize, WORDS), *map(str.upper, WORDS)))
 TYPED = frozenset(("nan", "<NA>", "NaT", "None"))  # what is missing in columns that have types, as text
@@ -122,19 +122,6 @@ def _objects(values: list[Any]) -> Labels:
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
-
-
-def cell_text(cell: object) -> str:
-    """Write a cell of any type as text: nothing for what is missing, ``4`` for 4.0."""
-    if cell is None or isinstance(cell, str):
-        return (cell or "").strip()
-    if isinstance(cell, bytes):
-        return cell.decode("utf-8", errors="replace").strip()
-    if isinstance(cell, bool | np.bool_):
-        return str(bool(cell))
-    if isinstance(cell, float | np.floating):
-        return str(int(cell)) if float(cell).is_integer() else str(float(cell))  # NaN becomes "nan"
-    return str(cell).strip()  # also pandas' NA and NaT: "<NA>" and "NaT"
 
 
 def _pieces(cells: Iterable[object], unknown: Unknown) -> list[Pieces]:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xsdc.data.dataset import Dataset
-from xsdc.data.text import read_text
+from xsdc.data.layout import read_rows
 from xsdc.errors import InvalidInputError
 
 Pairs = npt.NDArray[np.int64]
@@ -88,7 +88,7 @@ def _rows(
     ids = [str(point) for point in dataset.ids]
     positions = {point: i for i, point in enumerate(ids)}
     repeated = {point for point, count in Counter(ids).items() if count > 1}
-    rows = [(line, [cell.strip() for cell in cells]) for line, cells in read_text(file).rows()]
+    rows = read_rows(file)
     for line, row in rows:
         if len(row) != n_columns:
             raise InvalidInputError(

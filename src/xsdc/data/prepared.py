@@ -1,4 +1,4 @@
-"""Preparing data too large for memory: learned from a sample, done block by block, kept in a file."""
+"""Preparing data: in memory as a whole, or, where they are too large, learned from a sample and done block by block."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from xsdc.data.blocks import SAMPLE, Rows, spread
+from xsdc.data.blocks import SAMPLE, SAMPLE_CELLS, Rows, spread
 from xsdc.data.dataset import Dataset
-from xsdc.data.fitting import Scale, learn_preparation, with_losses
 from xsdc.data.preparation import Preparation
 from xsdc.data.remarks import Remarks
 from xsdc.errors import InvalidInputError
 
-SAMPLE_CELLS = 50_000_000
 SAMPLE_IMAGES = 2000  # nothing is learned from them; they are looked at for what is suspicious
 
 
@@ -39,44 +37,58 @@ class Prepared:
 
 def draw_sample(dataset: Dataset) -> Dataset:
     """Take points evenly over a data set that is read block by block: at most 200,000 of them, or 50 million cells."""
-    if dataset.kind == "images":
+    rows: Rows = dataset.X
+    if rows.sample is not None:
+        places = rows.sample.index.to_numpy()
+        frame = rows.sample
+    elif dataset.kind == "images":
         return dataset.taken(spread(dataset.n, SAMPLE_IMAGES))
-    width = max(1, dataset.X.blocks.width)
-    return dataset.taken(spread(dataset.n, max(1, min(SAMPLE, SAMPLE_CELLS // width))))
+    else:
+        return dataset.taken(spread(dataset.n, max(1, min(SAMPLE, SAMPLE_CELLS // max(1, rows.blocks.width)))))
+    return replace(replace(dataset, X=np.zeros((dataset.n, 0))).taken(places), X=frame)
 
 
-def prepare_large(dataset: Dataset, learned: Preparation, path: Path, *, again: bool = False) -> Prepared:
-    """Make numbers of a data set block by block.
+def prepare(dataset: Dataset, preparation: Preparation, path: Path | None = None, *, again: bool = False) -> Prepared:
+    """Make numbers of a data set; block by block, in a file, where it is read as it is needed.
 
     Parameters
     ----------
     dataset : Dataset
-        Whose X is `Rows`.
-    learned : Preparation
-        How to make them, as `learn_preparation` learned it from a sample, or as it was saved.
-    path : Path
-        The npy file to write.
+        What was read.
+    preparation : Preparation
+        How to make them, fitted; it learns to say which cells are missing, counted over all points.
+    path : Path, optional
+        The npy file to write, where X is `Rows`.
     again : bool
         Whether it was done before, so that the notes say already which cells are missing.
-
-    Returns
-    -------
-    Prepared
-        Its preparation also says which cells are missing, counted over all points.
     """
-    remarks = Remarks(learned)
-    write_blocks(dataset.X, learned, path, remarks)
-    preparation = learned if again else with_losses(learned, remarks.lost)
-    return Prepared(preparation, np.load(path, mmap_mode="r", allow_pickle=False))
+    remarks = Remarks(preparation)
+    if isinstance(dataset.X, Rows):
+        assert path is not None  # noqa: S101  whoever reads in blocks has a place for them
+        _write_blocks(dataset.X, preparation, path, remarks)
+        Z = np.load(path, mmap_mode="r", allow_pickle=False)
+    else:
+        Z = preparation.transform(dataset)
+        remarks.add(dataset)
+    if not again:
+        preparation.notes_ = [*preparation.notes_, *remarks.lost()]
+    return Prepared(preparation, Z)
 
 
-def learn_from_sample(dataset: Dataset, sample: Dataset, *, scale: Scale = "auto") -> Preparation:
+def learn_from_sample(dataset: Dataset, sample: Dataset, preparation: Preparation) -> Preparation:
     """Learn how to make numbers of a data set from some of its points, and say so."""
-    learned = learn_preparation(sample, scale=scale)
-    return replace(learned, notes=[_note(dataset, sample), *learned.notes])
+    learned = preparation.fit(sample)
+    how = "The data are large and were prepared block by block"
+    if dataset.kind != "images" and sample.n < dataset.n:
+        how = (
+            f"{how}; what columns are, their medians, deviations, categories and texts were learned from"
+            f" {sample.n:,} of {dataset.n:,} rows, drawn evenly"
+        )
+    learned.notes_ = [f"{how}.", *learned.notes_]
+    return learned
 
 
-def write_blocks(rows: Rows, preparation: Preparation, path: Path, remarks: Remarks) -> None:
+def _write_blocks(rows: Rows, preparation: Preparation, path: Path, remarks: Remarks) -> None:
     """Write prepared points as one npy file; one block at a time is in memory."""
     dtype: np.dtype[Any] | None = None
     with path.open("wb") as file:
@@ -99,13 +111,3 @@ def _require_room(needed: int, path: Path) -> None:
             f"The prepared points take {needed / 2**30:.1f} GB and {free / 2**30:.1f} GB are free in {path.parent}."
             " Make room there, or take a part of the data."
         )
-
-
-def _note(dataset: Dataset, sample: Dataset) -> str:
-    how = "The data are large and were prepared block by block"
-    if dataset.kind == "images" or sample.n == dataset.n:
-        return f"{how}."
-    return (
-        f"{how}; what columns are, their medians, deviations and categories were learned from {sample.n:,} of"
-        f" {dataset.n:,} rows, drawn evenly."
-    )

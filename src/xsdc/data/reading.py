@@ -2,38 +2,47 @@
 
 from __future__ import annotations
 
+import math
 import os
-import zipfile
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from xsdc.data.archives import open_zip
 from xsdc.data.array_blocks import H5adBlocks, npy_blocks, npz_blocks
 from xsdc.data.arrays import read_npy, read_npz
 from xsdc.data.blocks import Blocks, Held
 from xsdc.data.dataset import Dataset
+from xsdc.data.forms import Forms
 from xsdc.data.h5ad import read_h5ad
 from xsdc.data.image_blocks import ImageBlocks
 from xsdc.data.images import ImageSize, read_images
-from xsdc.data.memory import is_large
+from xsdc.data.limits import Limits
+from xsdc.data.memory import is_large, require_memory
 from xsdc.data.named import DATASETS, load_dataset
-from xsdc.data.numerals import Numerals
-from xsdc.data.roles import Roles, listed, near_miss
+from xsdc.data.roles import Reading, Roles, listed, near_miss
 from xsdc.data.scientific import Levels
 from xsdc.data.sizes import estimated_size
-from xsdc.data.table_blocks import TableBlocks, csv_blocks, parquet_blocks
-from xsdc.data.tables import read_csv, read_parquet
+from xsdc.data.sparse import MEMBERS, open_sparse
+from xsdc.data.tables import COPIES, TableBlocks, open_table_file
+from xsdc.data.text import STDIN, open_bytes, stdin_file
+from xsdc.data.text_folders import holds_texts
 from xsdc.errors import InvalidInputError
 
 KINDS = {
     "table": "a table in text (csv, tsv, also gzipped)",
+    "sheet": "an Excel workbook (xlsx)",
+    "json": "JSON Lines (jsonl)",
     "parquet": "a Parquet file",
     "npz": "NumPy arrays (npz)",
+    "sparse": "a sparse matrix of SciPy (npz)",
     "npy": "a NumPy array (npy)",
     "h5ad": "an AnnData file (h5ad)",
     "images": "images in a folder or zip",
+    "texts": "texts in a folder or zip",
 }
 BY_SUFFIX = {
     ".csv": "table",
@@ -41,6 +50,10 @@ BY_SUFFIX = {
     ".txt": "table",
     ".data": "table",
     ".gz": "table",
+    ".xlsx": "sheet",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".json": "json",
     ".parquet": "parquet",
     ".pq": "parquet",
     ".npz": "npz",
@@ -48,13 +61,16 @@ BY_SUFFIX = {
     ".h5ad": "h5ad",
     ".zip": "images",
 }
-BY_MAGIC = {b"PAR1": "parquet", b"\x89HDF": "h5ad", b"\x93NUMPY": "npy", b"\x1f\x8b": "table"}
+TABLES = ("table", "sheet", "json", "parquet", "texts")
+ALIKE = {"sparse": "npz", "texts": "images"}  # of one ending
+BY_MAGIC = {b"PAR1": "parquet", b"\x89HDF": "h5ad", b"\x93NUMPY": "npy"}
+JSON = re.compile(rb"(\xef\xbb\xbf)?\s*(\[\s*)?\{\s*(\"|\})")
 STRANGERS = {
     b"\x89PNG": "a PNG image; give the folder that holds the images",
     b"\xff\xd8\xff": "a JPEG image; give the folder that holds the images",
     b"GIF8": "a GIF image; give the folder that holds the images",
     b"%PDF": "a PDF document",
-    b"\xd0\xcf\x11\xe0": "an old Excel or Word document; save the sheet as CSV",
+    b"\xd0\xcf\x11\xe0": "an old Excel or Word document; save the sheet as xlsx or CSV",
     b"BZh": "a bzip2 file; unpack it",
     b"\xfd7zXZ": "an xz file; unpack it",
     b"7z\xbc\xaf": "a 7-Zip file; unpack it",
@@ -70,31 +86,38 @@ def read_data(
     truth_column: str | None = None,
     id_column: str | None = None,
     ignore: Sequence[str] = (),
+    reading: Reading | None = None,
     image_size: ImageSize = None,
     in_memory: bool = True,
+    limits: Limits | None = None,
 ) -> Dataset:
     """Read points and what is known of them from a file, a folder or a named data set.
 
     Parameters
     ----------
     source : path or str
-        A table (csv, tsv, csv.gz, Parquet), arrays (npz, npy), AnnData (h5ad), a folder or zip of images, or the name
-        of a data set (see `DATASETS`). A path that exists is taken before a name. What a file is, its content says.
+        A table (csv, tsv, csv.gz, xlsx, JSON Lines, Parquet), arrays (npz, npy), a sparse matrix (npz), AnnData (h5ad),
+        a folder or zip of images or of texts, ``-`` for standard input, or the name of a data set (see `DATASETS`).
+        A path that exists is taken before a name. What a file is, its content says.
     label_column : str, optional
         Column of given labels: of a table, an array of an npz, a column of `obs`. Tables have labels only if this is
-        given; arrays called `y` or the like, sub-folders of images and the labels of named data sets (their column is
-        `label`, that of sub-folders `folder`) are labels unless they are named as the truth.
+        given; arrays called `y` or the like, sub-folders of images and texts and the labels of named data sets (their
+        column is `label`, that of sub-folders `folder`) are labels unless they are named as the truth.
     truth_column : str, optional
         Column of true labels, to measure by.
     id_column : str, optional
         Column of ids.
     ignore : sequence of str
         Columns of a table to leave out.
+    reading : Reading, optional
+        How a table is written, where it is not to be guessed.
     image_size : int or pair of int, optional
         Side in pixels, or height and width, to which images of a folder or zip are brought.
     in_memory : bool
         Whether points must be in memory. If not, those that would take more than half of what is free are left where
         they are, and X is `Rows`, which are read as they are needed.
+    limits : Limits, optional
+        Bytes, rows, columns and seconds that the source may have and take.
 
     Returns
     -------
@@ -105,23 +128,34 @@ def read_data(
     InvalidInputError
         If the source is unknown, unreadable or not what it says.
     """
-    roles = Roles(label_column, truth_column, id_column, (ignore,) if isinstance(ignore, str) else tuple(ignore))
-    path = Path(source).expanduser()
-    if not _exists(path):
-        if str(source) not in DATASETS:
-            raise InvalidInputError(_unknown(str(source)))
+    left_out = (ignore,) if isinstance(ignore, str) else tuple(ignore)
+    roles = Roles(label_column, truth_column, id_column, left_out, reading=reading or Reading())
+    path = _path(source)
+    if path is None:
         _refuse_image_size(image_size, str(source))
         return _with_roles(load_dataset(str(source)), roles)
-    kind, note = ("images", None) if path.is_dir() else _kind(path)
+    kind, notes = _kind(path)
     if kind != "images":
         _refuse_image_size(image_size, path.name)
-    if not in_memory and is_large(estimated_size(path, kind, image_size)):
-        dataset = _opened(path, kind, roles, image_size=image_size, thorough=True).known()
-    elif kind == "images":
-        dataset = read_images(path, roles, image_size=image_size)
-    else:
-        dataset = READERS[kind](path, roles)
-    return dataset if note is None else replace(dataset, notes=[note, *dataset.notes])
+    limits = limits or Limits()
+    with limits.timed(path):
+        limits.check(path, kind)
+        dataset = _read(path, kind, roles, image_size=image_size, in_memory=in_memory)
+    return replace(dataset, notes=[*notes, *dataset.notes])
+
+
+def _read(path: Path, kind: str, roles: Roles, *, image_size: ImageSize, in_memory: bool) -> Dataset:
+    """Read a source of which it is known what it is."""
+    needed = estimated_size(path, kind, image_size)
+    if not in_memory and is_large(needed):
+        return _opened(path, kind, roles, image_size=image_size).known()
+    if kind == "images":
+        return read_images(path, roles, image_size=image_size)
+    if kind not in TABLES:
+        return READERS[kind](path, roles)
+    packed = ", unpacked," if path.is_file() and needed > COPIES * path.stat().st_size else ""
+    require_memory(needed, what=f"Reading `{path.name}`{packed}")
+    return open_table_file(path, kind, roles).whole()
 
 
 def open_blocks(
@@ -130,10 +164,12 @@ def open_blocks(
     id_column: str | None = None,
     text: Sequence[str] = (),
     expected: Sequence[str] = (),
-    numerals: Numerals | None = None,
+    forms: Forms | None = None,
+    reading: Reading | None = None,
     image_size: tuple[int, int] | None = None,
     thorough: bool = True,
     levels: Levels | None = None,
+    limits: Limits | None = None,
 ) -> Blocks:
     """Open points to be read block by block, whatever their number; nothing is looked at but points and ids.
 
@@ -148,8 +184,10 @@ def open_blocks(
         Further columns of a table that are read as text.
     expected : sequence of str
         Columns that a table must have, by which its line of names is known also where they are numbers.
-    numerals : Numerals, optional
+    forms : dict from str to Form
         How numbers of a table are read where its cells do not tell how they are written.
+    reading : Reading, optional
+        How a table is written, where it is not to be guessed.
     image_size : pair of int, optional
         Height and width to which images of a folder or zip are brought.
     thorough : bool
@@ -157,49 +195,75 @@ def open_blocks(
     levels : Levels, optional
         What becomes black and white in images of more than 8 bits, which are refused without, unless it is found by a
         thorough look.
+    limits : Limits, optional
+        Bytes, rows and columns that the source may have, and seconds that opening may take.
 
     Returns
     -------
     Blocks
     """
-    path = Path(source).expanduser()
-    if not _exists(path):
+    path = _path(source)
+    if path is None:
         return Held(read_data(source, image_size=image_size))
-    named = () if id_column is None else (id_column,)
-    kind, note = ("images", None) if path.is_dir() else _kind(path)
+    kind, notes = _kind(path)
     if kind != "images":
         _refuse_image_size(image_size, path.name)
     roles = Roles(id=None if kind == "images" else id_column)
     if kind in TABLES:
-        roles = Roles(text=(*text, *named), expected=tuple(expected), numerals=numerals)
-    blocks = _opened(path, kind, roles, image_size=image_size, thorough=thorough, levels=levels)
-    blocks.notes = [*([] if note is None else [note]), *blocks.notes]
+        named = () if id_column is None else (id_column,)
+        options = reading or Reading()
+        roles = Roles(text=(*text, *named), expected=tuple(expected), forms=forms or {}, reading=options)
+    limits = limits or Limits()
+    with limits.timed(path):
+        limits.check(path, kind)
+        blocks = _opened(path, kind, roles, image_size=image_size, thorough=thorough, levels=levels)
+    blocks.also = notes
     return blocks
 
 
 def open_table(source: str | os.PathLike[str], roles: Roles) -> TableBlocks:
-    """Open a table (text or Parquet) to be read block by block."""
-    path = Path(source).expanduser()
-    if not _exists(path) or path.is_dir():
+    """Open a table (text, xlsx, JSON Lines or Parquet) to be read block by block."""
+    path = _path(source)
+    kind = None if path is None or path.is_dir() else _kind(path)[0]
+    if path is None or kind is None:
         raise InvalidInputError(f"There is no file `{source}`; it must be a table.")
-    kind, _ = _kind(path)
     if kind not in TABLES:
-        raise InvalidInputError(f"`{path.name}` must be a table, in text or Parquet; it is {KINDS[kind]}.")
-    return TABLES[kind](path, roles)
+        raise InvalidInputError(f"`{path.name}` must be a table; it is {KINDS[kind]}.")
+    return open_table_file(path, kind, roles)
 
 
 def _opened(
-    path: Path, kind: str, roles: Roles, *, image_size: ImageSize, thorough: bool, levels: Levels | None = None
+    path: Path,
+    kind: str,
+    roles: Roles,
+    *,
+    image_size: ImageSize = None,
+    thorough: bool = True,
+    levels: Levels | None = None,
 ) -> Blocks:
     if kind == "images":
         return ImageBlocks(path, roles, image_size=image_size, thorough=thorough, levels=levels)
+    if kind in TABLES:
+        return open_table_file(path, kind, roles)
     return BLOCKS[kind](path, roles)
 
 
 def holds_image_files(source: str | os.PathLike[str]) -> bool:
     """Tell whether a source is a folder or zip of images, whose size is a matter of choice."""
-    path = Path(source)
-    return _exists(path) and (path.is_dir() or _kind(path)[0] == "images")
+    path = _path(source)
+    return path is not None and _kind(path)[0] == "images"
+
+
+def _path(source: str | os.PathLike[str]) -> Path | None:
+    """Return where a source lies; None where it is the name of a data set."""
+    if source == STDIN:
+        return stdin_file()
+    path = Path(source).expanduser()
+    if _exists(path):
+        return path
+    if str(source) not in DATASETS:
+        raise InvalidInputError(_unknown(str(source)))
+    return None
 
 
 def _exists(path: Path) -> bool:
@@ -209,8 +273,10 @@ def _exists(path: Path) -> bool:
         raise InvalidInputError(f"`{path}` cannot be read: {error.strerror or error}.") from error
 
 
-def _kind(path: Path) -> tuple[str, str | None]:
+def _kind(path: Path) -> tuple[str, list[str]]:
     """Tell what a file is: by its first bytes where they are a format's, else by its name, else text is a table."""
+    if path.is_dir():
+        return ("texts" if holds_texts(path) else "images"), []
     if not path.is_file():
         raise InvalidInputError(f"`{path}` must be a file or a folder; it is something else (a device, a pipe).")
     head = _head(path)
@@ -218,9 +284,11 @@ def _kind(path: Path) -> tuple[str, str | None]:
         raise InvalidInputError(f"`{path.name}` is empty.")
     promised = BY_SUFFIX.get(path.suffix.lower())
     found = _kind_of_zip(path) if head.startswith(b"PK") else _lookup(head, BY_MAGIC)
+    if found is None and JSON.match(head):
+        found = "json"
     if found is not None:
-        lies = promised not in (None, found)
-        return found, f"`{path.name}` is {KINDS[found]} by its content and was read as one." if lies else None
+        lies = promised not in (None, found, ALIKE.get(found)) and path.suffix.lower() not in (".gz", ".txt")
+        return found, [f"`{path.name}` is {KINDS[found]} by its content and was read as one."] if lies else []
     stranger = _lookup(head, STRANGERS)
     if stranger is not None:
         raise InvalidInputError(f"`{path.name}` is {stranger}. What can be read: {_kinds()}.")
@@ -228,15 +296,13 @@ def _kind(path: Path) -> tuple[str, str | None]:
         raise InvalidInputError(
             f"`{path.name}` is not {KINDS[promised]}: it begins with {_shown(head)}. Give it the name of what it is."
         )
-    return "table", None
+    return "table", []
 
 
 def _head(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(64)
-    except OSError as error:
-        raise InvalidInputError(f"`{path}` cannot be read: {error.strerror or error}.") from error
+    """Return the first bytes of a file, unpacked where it is gzipped."""
+    with open_bytes(path) as file:
+        return file.read(64)
 
 
 def _lookup(head: bytes, table: Mapping[bytes, str]) -> str | None:
@@ -244,14 +310,15 @@ def _lookup(head: bytes, table: Mapping[bytes, str]) -> str | None:
 
 
 def _kind_of_zip(path: Path) -> str:
-    try:
-        with zipfile.ZipFile(path) as file:
-            names = file.namelist()
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        raise InvalidInputError(f"`{path.name}` begins like a zip file but is damaged: {error}.") from error
-    if "[Content_Types].xml" in names:
-        raise InvalidInputError(f"`{path.name}` is an Excel or Word document; save the sheet as CSV.")
-    return "npz" if names and all(name.endswith(".npy") for name in names) else "images"
+    with open_zip(path, name=path.name, most=math.inf) as file:  # its bytes are counted where they are unpacked
+        names = file.namelist()
+    if "xl/workbook.xml" in names:
+        return "sheet"
+    if "[Content_Types].xml" in names or "mimetype" in names:
+        raise InvalidInputError(f"`{path.name}` is a document of an office program; save the sheet as xlsx or CSV.")
+    if names and all(name.endswith(".npy") for name in names):
+        return "sparse" if set(names) >= MEMBERS else "npz"
+    return "texts" if holds_texts(path) else "images"
 
 
 def _shown(head: bytes) -> str:
@@ -291,16 +358,14 @@ def _with_roles(dataset: Dataset, roles: Roles) -> Dataset:
 
 
 READERS: Mapping[str, Callable[[Path, Roles], Dataset]] = {
-    "table": read_csv,
-    "parquet": read_parquet,
     "npz": read_npz,
     "npy": read_npy,
     "h5ad": read_h5ad,
+    "sparse": lambda path, roles: open_sparse(path, roles).dataset,
 }
-TABLES: Mapping[str, Callable[[Path, Roles], TableBlocks]] = {"table": csv_blocks, "parquet": parquet_blocks}
 BLOCKS: Mapping[str, Callable[[Path, Roles], Blocks]] = {
-    **TABLES,
     "npz": npz_blocks,
     "npy": npy_blocks,
     "h5ad": H5adBlocks,
+    "sparse": open_sparse,
 }

@@ -1,24 +1,28 @@
-"""What is passed over or filled in when data are prepared, counted over any number of blocks."""
+"""What is done with columns, filled in or passed over, in sentences."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
-from xsdc.data.columns import HUGE, Role, as_words, count_lost
+from xsdc.data.columns import HUGE, as_words, count_lost
 from xsdc.data.dataset import Dataset
 from xsdc.data.roles import listed
 
 if TYPE_CHECKING:
     from xsdc.data.preparation import Preparation
 
+MAX_NOTES = 10
+NAMED = 4  # columns of numbers
+
 
 class Remarks:
-    """Gathers what a preparation passes over or fills in.
+    """Gathers what a preparation passes over or fills in, over any number of blocks.
 
     Parameters
     ----------
@@ -29,68 +33,39 @@ class Remarks:
     def __init__(self, preparation: Preparation) -> None:
         self._preparation = preparation
         self._extra: list[str] = []
-        self.lost = Lost()
+        self._numbers = 0
+        self._empty: Counter[str] = Counter()
+        self._strange: Counter[str] = Counter()
         self._unseen: Counter[str] = Counter()
 
     def add(self, dataset: Dataset) -> None:
         """Look at a data set, or at a block of one."""
         fitted = self._preparation
-        if fitted.kind == "vectors":
-            self.lost.numbers += int(np.count_nonzero(~(np.abs(dataset.X) <= HUGE)))
-        elif fitted.kind == "table":
-            self._extra = [column for column in dataset.X.columns if column not in (*fitted.roles, *fitted.dropped)]
-            self.lost.add(dataset.X, fitted.roles)
-            self._count_unseen(dataset.X)
-
-    def said(self) -> list[str]:
-        """Say it, a sentence each."""
-        if self._preparation.kind == "vectors":
-            lost = self.lost.numbers
-            return [f"{lost} missing or infinite numbers are replaced by medians."] if lost else []
-        said = [f"Columns that the fit did not have are passed over: {listed(self._extra)}."] if self._extra else []
-        unseen = {column: count for column, count in self._unseen.items() if count}
-        if unseen:
-            said.append(
-                f"{sum(unseen.values())} cells in {listed(list(unseen))} hold words that the fit did not have; they"
-                " count as rare ones where there were any, else as none of the categories."
-            )
-        return [*said, *self.lost.said()]
+        if fitted.kind_ == "vectors":
+            values = dataset.X.data if sparse.issparse(dataset.X) else dataset.X
+            self._numbers += int(np.count_nonzero(~(np.abs(values) <= HUGE)))
+        elif fitted.kind_ == "table":
+            frame: pd.DataFrame = dataset.X
+            self._extra = [column for column in frame.columns if column not in (*fitted.roles_, *fitted.dropped_)]
+            for column in fitted.roles_:
+                empty, strange = count_lost(frame[column], fitted.measured(frame[column].rename(column)))
+                self._empty[column] += empty
+                self._strange[column] += strange
+            self._count_unseen(frame)
 
     def _count_unseen(self, frame: pd.DataFrame) -> None:
-        named = [column for column, role in self._preparation.roles.items() if role == "category"]
+        named = [column for column, role in self._preparation.roles_.items() if role == "category"]
         for i, column in enumerate(named):
             words = pd.Series(as_words(frame[column]), dtype=object)
-            seen = words.isin([*self._preparation.encoder.categories_[i].tolist(), ""])
+            seen = words.isin([*self._preparation.encoder_.categories_[i].tolist(), ""])
             self._unseen[column] += int((~seen).sum())
 
-
-class Lost:
-    """Counts cells that are missing or make no sense in their column.
-
-    Attributes
-    ----------
-    numbers : int
-        Those of vectors.
-    empty, strange : Counter
-        Those of a table that are missing, and those that are no number (or date) or infinite, by column.
-    """
-
-    def __init__(self) -> None:
-        self.numbers = 0
-        self.empty: Counter[str] = Counter()
-        self.strange: Counter[str] = Counter()
-
-    def add(self, frame: pd.DataFrame, roles: Mapping[str, Role]) -> None:
-        """Count those of a table, or of a block of one."""
-        for column, role in roles.items():
-            missing, strays = count_lost(frame[column], role)
-            self.empty[column] += missing
-            self.strange[column] += strays
-
-    def said(self) -> list[str]:
-        """Say which cells of a table are missing or make no sense."""
-        empty, strange = +self.empty, +self.strange  # without those of which there are none
+    def lost(self) -> list[str]:
+        """Say which cells are missing or make no sense."""
+        empty, strange = +self._empty, +self._strange  # without those of which there are none
         notes = []
+        if self._numbers:
+            notes.append(f"{self._numbers} missing or infinite numbers were replaced by the median of their column.")
         if empty:
             notes.append(
                 f"{sum(empty.values())} cells are missing in {listed(list(empty))}: numbers are filled in by the median"
@@ -102,3 +77,61 @@ class Lost:
                 " count as missing."
             )
         return notes
+
+    def said(self) -> list[str]:
+        """Say it of further data, a sentence each."""
+        said = [f"Columns that the fit did not have are passed over: {listed(self._extra)}."] if self._extra else []
+        unseen = +self._unseen
+        if unseen:
+            said.append(
+                f"{sum(unseen.values())} cells in {listed(list(unseen))} hold words that the fit did not have; they"
+                " count as rare ones where there were any, else as none of the categories."
+            )
+        return [*said, *self.lost()]
+
+
+def number_notes(columns: Sequence[str], *, scaled: bool) -> list[str]:
+    """Say what became of numbers."""
+    some = "1 column of numbers was" if len(columns) == 1 else f"{len(columns)} columns of numbers were"
+    return [f"{some} {_scaled(scaled)}: {listed(columns, limit=NAMED)}."] if columns else []
+
+
+def date_notes(
+    columns: Sequence[str], ambiguous: Sequence[str], formats: Mapping[str, str], *, scaled: bool
+) -> list[str]:
+    """Say what became of dates, and which could mean two days."""
+    notes = [f"Dates became numbers of days, {_scaled(scaled)}: {listed(columns)}."] if columns else []
+    for column in ambiguous:
+        first = "day" if formats[column].startswith("%d") else "month"
+        notes.append(
+            f"`{column}`: nothing tells day and month apart; the {first} was read first. Write 2016-01-20 to be sure."
+        )
+    return notes
+
+
+def _scaled(scaled: bool) -> str:
+    return "scaled to mean 0 and deviation 1" if scaled else "taken as they are"
+
+
+def category_notes(features: Mapping[str, list[str]]) -> list[str]:
+    """Say what became of categories."""
+    notes = []
+    for column, words in list(features.items())[:MAX_NOTES]:
+        rare = ", one of them for all rare ones" if "(rare)" in words else ""
+        notes.append(f"`{column}`: its categories became {len(words)} columns of 0 and 1{rare}.")
+    more = len(features) - len(notes)
+    return [*notes, f"So did those of {more} more columns."] if more > 0 else notes
+
+
+def text_notes(widths: Mapping[str, int], encoder: str | None) -> list[str]:
+    """Say what became of free text."""
+    how = "tf-idf of words and parts of words" if encoder is None else f"the sentence encoder {encoder}"
+    return [f"`{column}`: its text became {width} columns, by {how}." for column, width in widths.items()]
+
+
+def dropped_notes(dropped: Mapping[str, str]) -> list[str]:
+    """Say which columns are left out, and why."""
+    by_reason: dict[str, Any] = defaultdict(list)
+    for column, reason in dropped.items():
+        by_reason[reason].append(column)
+    return [f"Left out because {reason}: {listed(columns)}." for reason, columns in by_reason.items()]

@@ -3,13 +3,48 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from xsdc.data.numerals import Numerals
+from xsdc.data.forms import Form
 from xsdc.errors import InvalidInputError
 
 LABEL_WORDS = ("label", "labels", "class", "target", "y", "kind", "category", "species")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the user said about how a file is written; None for what is to be guessed.
+
+    Attributes
+    ----------
+    delimiter, decimal, encoding : str or None
+        What separates cells, the decimal sign, the letters.
+    header : bool or None
+        Whether a line names the columns.
+    skip_rows : int or None
+        Lines before the table.
+    missing : tuple of str
+        Further cells that mean that nothing is known.
+    sheet : str or None
+        Sheet of a workbook; the first one by default.
+    """
+
+    delimiter: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    header: bool | None = None
+    skip_rows: int | None = None
+    missing: tuple[str, ...] = ()
+    sheet: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.delimiter is not None and len(self.delimiter) != 1:
+            raise InvalidInputError(f"delimiter must be one letter, such as ; or tab; it is {self.delimiter!r}.")
+        if self.decimal not in (None, ".", ","):
+            raise InvalidInputError(f"decimal must be a point or a comma; it is {self.decimal!r}.")
+        if self.skip_rows is not None and self.skip_rows < 0:
+            raise InvalidInputError(f"skip_rows must be 0 or more; it is {self.skip_rows}.")
 
 
 @dataclass(frozen=True)
@@ -23,12 +58,13 @@ class Roles:
     ignore : tuple of str
         Columns that are not used at all.
     text : tuple of str
-        Columns of a table in text whose cells are words also where all look like numbers; those that are not there are
-        passed over.
+        Columns whose cells are words also where all look like numbers; those that are not there are passed over.
     expected : tuple of str
         Columns of the table of a fit, of which this one is to be the like.
-    numerals : Numerals or None
+    forms : dict from str to Form
         How that table wrote its numbers; it counts where this one does not tell.
+    reading : Reading
+        How the file is written.
     """
 
     label: str | None = None
@@ -37,7 +73,8 @@ class Roles:
     ignore: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
     expected: tuple[str, ...] = ()
-    numerals: Numerals | None = None
+    forms: Mapping[str, Form] = field(default_factory=dict)
+    reading: Reading = Reading()
 
     @property
     def verbatim(self) -> tuple[str, ...]:

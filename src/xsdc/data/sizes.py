@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from xsdc.data.h5ad import open_h5ad
 from xsdc.data.images import LONGEST_SIDE, ImageSize, open_images
+from xsdc.data.sheets import parquet_size
 from xsdc.data.stored import StoredArray, open_npy, open_npz
-from xsdc.data.tables import parquet_size
-from xsdc.data.text import COPIES
+from xsdc.data.tables import COPIES
+from xsdc.data.text import unpacked_size
 
-PACKED = 5  # times that text shrinks when it is gzipped, roughly
 PREPARED = 2 * 8  # bytes of a number that is filled in and scaled
 
 
@@ -32,20 +34,33 @@ def estimated_size(path: Path, kind: str, image_size: ImageSize = None) -> int:
     -------
     int
     """
-    if kind == "images":
-        return _images(path, image_size)
-    if kind == "parquet":
-        return 2 * parquet_size(path)
-    if kind == "h5ad":
-        with open_h5ad(path) as file:
-            return (4 + PREPARED) * int(np.prod(file.shape, dtype=object))
-    if kind == "npy":
-        return _array(open_npy(path))
-    if kind == "npz":
-        return sum(map(_array, open_npz(path).values()))
-    with path.open("rb") as text:
-        packed = text.read(2) == b"\x1f\x8b"
-    return COPIES * path.stat().st_size * (PACKED if packed else 1)
+    sizes: dict[str, Callable[[Path], int]] = {
+        "images": lambda path: _images(path, image_size),
+        "texts": _texts,
+        "parquet": lambda path: 2 * parquet_size(path),
+        "h5ad": _matrix,
+        "npy": lambda path: _array(open_npy(path)),
+        "npz": lambda path: sum(map(_array, open_npz(path).values())),
+        "sheet": _zipped,
+        "sparse": _zipped,
+    }
+    return sizes[kind](path) if kind in sizes else COPIES * unpacked_size(path)
+
+
+def _texts(path: Path) -> int:
+    if not path.is_dir():
+        return _zipped(path)
+    return COPIES * sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+
+
+def _zipped(path: Path) -> int:
+    with zipfile.ZipFile(path) as packed:
+        return 2 * sum(info.file_size for info in packed.infolist())
+
+
+def _matrix(path: Path) -> int:
+    with open_h5ad(path) as file:
+        return (4 + PREPARED) * int(np.prod(file.shape, dtype=object))
 
 
 def _array(array: StoredArray) -> int:

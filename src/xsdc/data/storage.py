@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from xsdc.data.archives import open_zip
 from xsdc.errors import InvalidInputError
 
 FORMAT = 1
@@ -38,17 +39,21 @@ def read_parts(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
     if not Path(path).is_file():
         raise InvalidInputError(f"There is no file `{path}`.")
     try:
-        with zipfile.ZipFile(path) as file:
+        with open_zip(Path(path), name=name, what="a preparation") as file:
             facts = json.loads(file.read(FACTS))
             packed = file.read(TRANSFORMERS)
         if facts.pop("format") != FORMAT:
             raise InvalidInputError(f"`{name}` was written by another version of xsdc. Fit again, or use that version.")
+        with open_zip(io.BytesIO(packed), name=TRANSFORMERS):
+            pass  # skops reads all of it
         strange = sorted(set(skops_io.get_untrusted_types(data=packed)) - set(TRUSTED))
         if strange:
             raise InvalidInputError(f"`{name}` holds types that no preparation has, and was not read: {strange[0]}.")
         transformers: dict[str, Any] = skops_io.load(io.BytesIO(packed), trusted=TRUSTED)
     except InvalidInputError:
         raise
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError, OSError) as error:
-        raise InvalidInputError(f"`{name}` is not a preparation, or is damaged ({error}). Save it again.") from error
+    except Exception as error:  # of any kind, depending on where it is damaged
+        raise InvalidInputError(
+            f"`{name}` is not a preparation, or is damaged ({str(error) or repr(error)}). Save it again."
+        ) from error
     return facts, transformers

@@ -17,6 +17,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from xsdc.data.archives import open_zip
 from xsdc.errors import InvalidInputError
 
 Array = npt.NDArray[Any]
@@ -144,9 +145,9 @@ def open_npy(path: Path) -> StoredArray:
     return _described(path, None)
 
 
-def open_npz(path: Path) -> dict[str, StoredArray]:
-    """Look at the arrays of an npz file, by name."""
-    with telling(path, None), zipfile.ZipFile(path) as file:
+def open_npz(path: Path, *, most: float | None = None) -> dict[str, StoredArray]:
+    """Look at the arrays of an npz file, by name; refuse one of more bytes than it may have."""
+    with open_zip(path, name=path.name, most=most) as file:
         members = file.namelist()
     return {member.removesuffix(".npy"): _described(path, member) for member in members}
 
@@ -156,6 +157,8 @@ def _described(path: Path, member: str | None) -> StoredArray:
         shape, by_columns, dtype = _header(file)
         if dtype.hasobject:
             raise ValueError("Object arrays cannot be loaded when allow_pickle=False")
+        if any(size < 0 for size in shape):
+            raise ValueError(f"its shape is {shape}")
     return StoredArray(path, member, shape, dtype, by_columns and len(shape) > 1)
 
 

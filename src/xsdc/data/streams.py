@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from pandas.api import types
 from torch.utils.data import Dataset, IterableDataset, get_worker_info
 
@@ -19,7 +20,7 @@ from xsdc.data.image_blocks import ImageBlocks
 from xsdc.data.images import ImageSize, Pixels, Source, attempt, bombs_are_errors, open_images, see
 from xsdc.data.reading import open_table
 from xsdc.data.roles import Roles, listed, near_miss
-from xsdc.data.table_blocks import TableBlocks
+from xsdc.data.tables import LEAST
 from xsdc.errors import InvalidInputError
 
 Vector = npt.NDArray[np.float32]
@@ -58,8 +59,8 @@ class TableRows(IterableDataset[Vector]):
         id_column: str | None = None,
     ) -> None:
         self._blocks = open_table(path, Roles(label_column, None, id_column))
-        self.columns = _numeric(self._blocks, columns)
-        known = self._blocks.known()
+        known = self._blocks.look(most=LEAST)
+        self.columns = _numeric(self._blocks.name, known.X.sample, columns)
         self.labels = None if label_column is None else known.labels.tolist()
         self.ids = known.ids
 
@@ -75,8 +76,7 @@ class TableRows(IterableDataset[Vector]):
                 yield from np.column_stack(cells).astype(np.float32)
 
 
-def _numeric(blocks: TableBlocks, wanted: Sequence[str] | None) -> list[str]:
-    frame = next(blocks.read(1)).X
+def _numeric(name: str, frame: pd.DataFrame, wanted: Sequence[str] | None) -> list[str]:
     numeric = [
         column
         for column in frame.columns
@@ -85,11 +85,11 @@ def _numeric(blocks: TableBlocks, wanted: Sequence[str] | None) -> list[str]:
     for column in wanted or ():
         if column not in numeric:
             raise InvalidInputError(
-                f"`{blocks.name}` has no column of numbers `{column}`{near_miss(column, numeric)}."
+                f"`{name}` has no column of numbers `{column}`{near_miss(column, numeric)}."
                 f" Its columns of numbers are {listed(numeric)}."
             )
     if not numeric or (wanted is not None and not wanted):
-        raise InvalidInputError(f"`{blocks.name}` has no columns of numbers to read, or none were asked for.")
+        raise InvalidInputError(f"`{name}` has no columns of numbers to read, or none were asked for.")
     return numeric if wanted is None else list(wanted)
 
 

@@ -1,271 +1,182 @@
-"""Text files of rows: their letters, what separates their cells, and where a row is broken."""
+"""Tables in text: their letters, what separates their cells, and their rows."""
 
 from __future__ import annotations
 
+import atexit
 import codecs
 import csv
 import gzip
 import io
-import re
+import shutil
+import sys
+import tempfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import IO, TextIO, cast
 
+import numpy as np
+import pandas as pd
+
 from xsdc.errors import InvalidInputError
 
-# In this order where several fit: a comma may be a decimal sign, and | stands between labels of a choice.
-DELIMITERS = "\t;,|"
-SAMPLE = 50
+STDIN = "-"
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
-COPIES = 3  # bytes, text, and what is made of it
 SCANNED = 2**20  # bytes at a time
-SEPARATOR = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # a first line that Excel understands
-REMARK = "#"
-FIGURE = re.compile(r"[-+]?[0-9.,]*[0-9]([eE][-+]?[0-9]+)?")
+REFUSED = (
+    'Put cells that hold the delimiter between quotes ("a, b"); where the table begins further down, or other cells'
+    " separate it, the option `skip_rows` or the option `delimiter` says so."
+)
 
 
-@dataclass(frozen=True)
-class Text:
-    """A text file, read as it is needed: its letters, what separates its cells, and what reading had to assume.
+@dataclass
+class TextTable:
+    """A table in text, read as it is needed; every cell is text, an empty one where nothing stands.
 
     Attributes
     ----------
     path : Path
         The file, gzipped or not.
-    encoding : str
-        Its letters.
-    delimiter : str
-        What separates its cells.
-    size : int
-        Its bytes, unpacked.
-    notes : list of str
-        What reading had to assume.
-    left_out : frozenset of int
-        Numbers of lines, from 1, that are no rows.
+    encoding, delimiter : str
+        Its letters, and what separates its cells.
+    columns : list of str
+        Names of the columns.
+    first : int
+        Number of lines before the first row that is data.
+    notes, doubts : list of str
+        What reading had to assume, and what looks like a mistake.
+    hint : str
+        What to say where a column is not found.
     """
 
     path: Path
     encoding: str
     delimiter: str
-    size: int
-    notes: list[str]
-    left_out: frozenset[int] = frozenset()
-
-    @contextmanager
-    def opened(self) -> Iterator[TextIO]:
-        """Open it without the lines that are no rows, with the ends of lines as they are."""
-        with self._whole() as file:
-            yield cast("TextIO", Kept(file, self.left_out)) if self.left_out else file
-
-    def rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield the cells of each row that is not empty, with the number of the line it ends in."""
-        for _, end, cells in self.records():
-            if not is_empty(cells):
-                yield end, cells
-
-    def records(self) -> Iterator[tuple[int, int, list[str]]]:
-        """Yield the cells of each row, also of empty ones, with the numbers of the lines it begins and ends in."""
-        with self._whole() as file:
-            lines = RowLines(file, self.left_out)
-            try:
-                for row in csv.reader(lines, delimiter=self.delimiter, skipinitialspace=True):
-                    if lines.ended:  # within a row: only a quote goes on to the end of the file
-                        raise InvalidInputError(self._open_quote(lines, "and is not closed"))
-                    yield lines.begin, lines.number, row
-                    lines.end_row()
-            except csv.Error as error:
-                if lines.number > lines.begin:
-                    raise InvalidInputError(self._open_quote(lines, f"and makes a cell too long ({error})")) from error
-                raise InvalidInputError(
-                    f"Line {lines.number} of `{self.path.name}` cannot be read as cells: {error}."
-                ) from error
-
-    def _open_quote(self, lines: RowLines, what: str) -> str:
-        return (
-            f'`{self.path.name}` has a quote (") in line {lines.find_open_quote()} that begins a cell {what}: all that'
-            " follows is taken for one cell. Remove the quote, or write a second one where the cell ends; a quote"
-            ' within a cell is written twice ("").'
-        )
-
-    @contextmanager
-    def _whole(self) -> Iterator[TextIO]:
-        with _opened(self.path) as file:
-            yield cast("TextIO", io.TextIOWrapper(file, encoding=self.encoding, newline=""))
-
-
-class RowLines:
-    """The lines of a file without some of them; those of the present row are kept.
-
-    Parameters
-    ----------
-    file : iterable of str
-        All lines.
-    left_out : frozenset of int
-        Numbers of those that are left out, from 1.
-    """
-
-    def __init__(self, file: Iterable[str], left_out: frozenset[int]) -> None:
-        self._file, self._left_out = iter(file), left_out
-        self._row: list[tuple[int, str]] = []
-        self.number = 0
-        self.ended = False
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        for line in self._file:
-            self.number += 1
-            if self.number not in self._left_out:
-                self._row.append((self.number, line))
-                return line
-        self.ended = True
-        raise StopIteration
+    columns: list[str]
+    first: int
+    notes: list[str] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
+    hint: str = ""
+    passed_over: list[str] = field(default_factory=list)
 
     @property
-    def begin(self) -> int:
-        """Number of the line in which the present row begins."""
-        return self._row[0][0]
+    def name(self) -> str:
+        """The file."""
+        return self.path.name
 
-    def end_row(self) -> None:
-        """Take what comes next for another row."""
-        self._row.clear()
+    def read(self, rows: int) -> Iterator[pd.DataFrame]:
+        """Yield so many rows at a time."""
+        block: list[list[str]] = []
+        for cells in self._records():
+            block.append(cells)
+            if len(block) == rows:
+                yield self._frame(block)
+                block = []
+        if block:
+            yield self._frame(block)
 
-    def find_open_quote(self) -> int:
-        """Return the number of the line that has the last opening quote of the present row."""
-        inside, found = False, self.begin
-        for number, line in self._row:
-            for _ in range(line.count('"')):
-                inside = not inside
-                found = number if inside else found
-        return found
+    def _frame(self, block: list[list[str]]) -> pd.DataFrame:
+        columns = {name: as_objects(cells) for name, cells in zip(self.columns, zip(*block, strict=True), strict=True)}
+        return pd.DataFrame(columns, dtype=object)
+
+    def _records(self) -> Iterator[list[str]]:
+        """Yield the cells of each row that holds anything; refuse rows of uneven length."""
+        n, empty, remarks = len(self.columns), 0, []
+        with opened(self.path, self.encoding) as file:
+            lines = Lines(file, self.first)
+            for begin, end, cells in rows_of(lines, self.delimiter, name=self.name):
+                if not any(cells):
+                    empty += bool(cells)  # lines without any cell are no rows
+                elif len(cells) == n:
+                    yield cells
+                elif len(cells) > n and not any(cells[n:]):
+                    yield cells[:n]
+                elif len(cells) < n > 2 and not any(cells[1:]):
+                    remarks.append(cells[0])
+                else:
+                    self._refuse(begin, end, len(cells))
+        self.passed_over = _passed_over(empty, remarks)
+
+    def _refuse(self, begin: int, end: int, count: int) -> None:
+        where = f"line {end} has" if begin == end else f"the row in lines {begin} to {end} has"
+        raise InvalidInputError(
+            f"`{self.name}` must have {len(self.columns)} cells in every row; {where} {count}. {REFUSED}{self.hint}"
+        )
 
 
-class Kept:
-    """The lines of a file without some of them, as pandas reads a file.
+class Lines:
+    """The lines of a file but for the first ones; it is known where they end.
 
     Parameters
     ----------
-    file : iterable of str
+    file : TextIO
         All lines.
-    left_out : frozenset of int
-        Numbers of those that are left out, from 1.
+    skipped : int
+        How many are left out at first.
     """
 
-    def __init__(self, file: Iterable[str], left_out: frozenset[int]) -> None:
-        self._lines = (line for number, line in enumerate(file, start=1) if number not in left_out)
+    def __init__(self, file: TextIO, skipped: int = 0) -> None:
+        self._file, self.ended, self.skipped = file, False, skipped
+        for _ in range(skipped):
+            next(file, None)
 
     def __iter__(self) -> Iterator[str]:
-        return self._lines
-
-    def read(self, size: int = -1) -> str:
-        """Return whole lines: so many letters or a few more, or all that is left."""
-        lines, length = [], 0
-        for line in self._lines:
-            lines.append(line)
-            length += len(line)
-            if 0 <= size <= length:
-                break
-        return "".join(lines)
+        yield from self._file
+        self.ended = True
 
 
-def is_empty(cells: list[str]) -> bool:
-    """Tell whether nothing stands in a row."""
-    return not any(cell and not cell.isspace() for cell in cells)
-
-
-def read_text(path: Path) -> Text:
-    """Look through a file of rows, gzipped or not, in UTF-8, UTF-16 (with its mark) or else Latin-1.
-
-    Leading lines that begin with ``#``, and a first line such as ``sep=;``, are no rows.
-
-    Parameters
-    ----------
-    path : Path
-        A file.
-
-    Returns
-    -------
-    Text
-    """
-    with _opened(path) as file:
-        encoding = "utf-16" if file.read(2) in UTF16 else "utf-8-sig"
-    notes = []
+def rows_of(lines: Lines, delimiter: str, *, name: str) -> Iterator[tuple[int, int, list[str]]]:
+    """Yield the cells of each row, also of empty ones, with the numbers of the lines it begins and ends in."""
+    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
+    begin = lines.skipped + 1
     try:
-        size = _scan(path, encoding)
-    except UnicodeDecodeError:
-        encoding, notes = (
-            "latin-1",
-            [f"`{path.name}` is not UTF-8 and was read as Latin-1; look at letters with accents."],
-        )
-        size = _scan(path, encoding)
-    with Text(path, encoding, ",", size, notes).opened() as opened:
-        preface, lines = _after_preface(opened)
-    delimiter = preface.delimiter or _delimiter(lines)
-    return Text(path, encoding, delimiter, size, [*notes, *preface.notes(delimiter)], frozenset(preface.left_out))
+        for cells in reader:
+            if lines.ended:  # within a row: only a quote goes on to the end of the file
+                raise InvalidInputError(_open_quote(name, begin, "and is not closed"))
+            yield begin, lines.skipped + reader.line_num, cells
+            begin = lines.skipped + reader.line_num + 1
+    except csv.Error as error:
+        raise InvalidInputError(_open_quote(name, begin, f"and makes a cell too long ({error})")) from error
 
 
-@dataclass
-class Preface:
-    """Lines before the table: what they say of the delimiter, and which are remarks."""
-
-    delimiter: str = ""
-    left_out: list[int] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
-
-    def notes(self, delimiter: str) -> list[str]:
-        """Say what was passed over."""
-        notes = []
-        if self.delimiter:
-            notes.append(f"The first line says what separates cells (`{delimiter}`) and is no row.")
-        if self.remarks:
-            first, more = self.remarks[0].strip(), len(self.remarks) - 1
-            also = f" and {more} more that begin with {REMARK}" if more else ""
-            notes.append(f"Lines before the table were passed over as remarks: `{first}`{also}.")
-        return notes
+def _open_quote(name: str, begin: int, what: str) -> str:
+    return (
+        f'`{name}` has a quote (") in the row of line {begin} that opens a cell {what}: all that follows is'
+        " taken for one cell. Remove the quote, or write a second one where the cell ends; a quote within a cell is"
+        ' written twice ("").'
+    )
 
 
-def _after_preface(file: Iterable[str]) -> tuple[Preface, list[str]]:
-    """Set apart the lines before a table, and return the first ones of the table."""
-    preface = Preface()
-    lines: list[str] = []
-    for number, line in enumerate(file, start=1):
-        if not line.strip():
-            continue
-        said = SEPARATOR.fullmatch(line)
-        if said and not lines and not preface.left_out:
-            preface.delimiter = said[1]
-            preface.left_out.append(number)
-        elif line.lstrip().startswith(REMARK) and not lines:
-            preface.left_out.append(number)
-            preface.remarks.append(line)
-        else:
-            lines.append(line)
-            if len(lines) == SAMPLE:
-                break
-    return _without_names(preface, lines), lines
+def _passed_over(empty: int, remarks: list[str]) -> list[str]:
+    notes = []
+    if empty:
+        what = "1 row with nothing in it was" if empty == 1 else f"{empty:,} rows with nothing in them were"
+        notes.append(f"{what} passed over and not counted.")
+    if remarks:
+        more = f" and {len(remarks) - 1} more" if len(remarks) > 1 else ""
+        notes.append(f"Lines with a single cell were passed over as remarks: `{remarks[0][:60]}`{more}.")
+    return notes
 
 
-def _without_names(preface: Preface, lines: list[str]) -> Preface:
-    """Leave the last remark in the table where it names the columns: it has as many cells as the line below."""
-    if not preface.remarks:
-        return preface
-    if not lines:  # a file of nothing but such lines has them for rows
-        return Preface(preface.delimiter, preface.left_out[: bool(preface.delimiter)])
-    delimiter = preface.delimiter or _delimiter(lines)
-    last = preface.remarks[-1].strip()
-    names, below = (next(csv.reader([line], delimiter=delimiter)) for line in (last, lines[0]))
-    measured = any(FIGURE.fullmatch(cell.strip()) for cell in below)
-    if len(names) == len(below) > 1 and (measured or last[1:2] != " "):
-        return Preface(preface.delimiter, preface.left_out[:-1], preface.remarks[:-1])
-    return preface
+def as_objects(cells: tuple[str, ...] | list[str]) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
+    """Make an array of cells of any type."""
+    array = np.empty(len(cells), dtype=object)
+    array[:] = cells
+    return array
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
+def opened(path: Path, encoding: str) -> Iterator[TextIO]:
+    """Open a text file, with the ends of lines as they are."""
+    with open_bytes(path) as file:
+        yield cast("TextIO", io.TextIOWrapper(file, encoding=encoding, newline=""))
+
+
+@contextmanager
+def open_bytes(path: Path) -> Iterator[IO[bytes]]:
     """Open a file, unpacked where it is gzipped; say what is wrong where it cannot be read."""
     try:
         with path.open("rb") as raw:
@@ -279,40 +190,81 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
         raise InvalidInputError(f"`{path}` cannot be read: {error.strerror or error}.") from error
 
 
-def _scan(path: Path, encoding: str) -> int:
-    """Decode a whole file, piece by piece, and count its bytes; refuse what is no text, or has none in it."""
+def find_encoding(path: Path, asked: str | None = None) -> tuple[str, list[str]]:
+    """Find the letters of a file: UTF-8, UTF-16 by its mark or its zeros, else Windows-1252; and say so.
+
+    Parameters
+    ----------
+    path : Path
+        A file, gzipped or not.
+    asked : str, optional
+        What the user says it is.
+    """
+    with open_bytes(path) as file:
+        start = file.read(64)
+    if asked is not None:
+        return _asked_encoding(path, asked), []
+    encoding = "utf-16" if start[:2] in UTF16 else "utf-8-sig"
+    if start[1::2].count(0) > len(start) // 3 and start[:2] not in UTF16:
+        encoding = "utf-16-le"
+    if _decodes(path, encoding):
+        return encoding, []
+    encoding = "cp1252" if _decodes(path, "cp1252") else "latin-1"
+    called = "Windows-1252" if encoding == "cp1252" else "Latin-1"
+    _decodes(path, encoding)
+    note = (
+        f"`{path.name}` is not UTF-8 and was read as {called}; look at letters with accents, and give the option"
+        " `encoding` if they are wrong."
+    )
+    return encoding, [note]
+
+
+def _asked_encoding(path: Path, asked: str) -> str:
+    try:
+        codecs.lookup(asked)
+    except LookupError as error:
+        raise InvalidInputError(f"encoding must be one that Python knows, such as utf-8; it is {asked!r}.") from error
+    if not _decodes(path, asked):
+        raise InvalidInputError(
+            f"`{path.name}` is not written in {asked}. Give another one with the option `encoding`."
+        )
+    return "utf-8-sig" if codecs.lookup(asked).name == "utf-8" else asked
+
+
+def _decodes(path: Path, encoding: str) -> bool:
+    """Decode a whole file, piece by piece; refuse what is no text, or has none in it."""
     decoder = codecs.getincrementaldecoder(encoding)()
-    size, blank, foreign = 0, True, False
-    with _opened(path) as file:
-        while piece := file.read(SCANNED):
-            size += len(piece)
-            letters = decoder.decode(piece)
-            foreign = foreign or "\x00" in letters
-            blank = blank and not letters.strip()
-        blank = blank and not decoder.decode(b"", final=True).strip()
+    blank, foreign = True, False
+    try:
+        with open_bytes(path) as file:
+            while piece := file.read(SCANNED):
+                letters = decoder.decode(piece)
+                foreign = foreign or "\x00" in letters
+                blank = blank and not letters.strip()
+            blank = blank and not decoder.decode(b"", final=True).strip()
+    except UnicodeError:
+        return False
     if foreign:
         raise InvalidInputError(f"`{path.name}` is not a table in text: it holds bytes that no text has.")
     if blank:
         raise InvalidInputError(f"`{path.name}` is empty. A table needs a line of names and at least one row.")
-    return size
+    return True
 
 
-def _delimiter(lines: list[str]) -> str:
-    """Find what separates cells: what cuts most of the first lines into as many cells as the first, two or more.
+def unpacked_size(path: Path) -> int:
+    """Count the bytes of a file, unpacked."""
+    with open_bytes(path) as file:
+        if not isinstance(file, gzip.GzipFile):
+            return path.stat().st_size
+        return sum(len(piece) for piece in iter(lambda: file.read(SCANNED), b""))
 
-    Where nothing cuts the first line, which may be a title, the second one is asked.
-    """
 
-    def regularity(delimiter: str, lines: list[str]) -> float:
-        try:
-            counts = [len(row) for row in csv.reader(lines, delimiter=delimiter, skipinitialspace=True)]
-        except csv.Error:  # a cell longer than any should be, for one
-            return 0.0
-        return sum(count == counts[0] for count in counts) / len(counts) if counts and counts[0] > 1 else 0.0
-
-    for some in (lines, lines[1:]):
-        scores = {delimiter: regularity(delimiter, some) for delimiter in DELIMITERS}
-        best = max(scores, key=scores.__getitem__)
-        if scores[best] > 0:
-            return best
-    return ","
+@cache
+def stdin_file() -> Path:
+    """Write what comes by standard input to a file, which can be read as often as needed until the program ends."""
+    folder = Path(tempfile.mkdtemp(prefix="xsdc-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = folder / "stdin"
+    with path.open("wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file, SCANNED)
+    return path

@@ -212,8 +212,6 @@ def make_trainer(
             max_iter=setting.iterations - (setting.burn_in if len(splits.labeled) else 0),
             supervised_learning_rate=setting.supervised_learning_rate,
             learning_rate=setting.learning_rate,
-            supervised_relative=False,
-            relative=False,
             filter_penalty=setting.filter_penalty,
             evaluate_every=setting.evaluate_every,
         ),

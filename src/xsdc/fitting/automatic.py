@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from xsdc.core.sizes import ClassSizes
@@ -13,8 +15,11 @@ from xsdc.fitting.settings import Settings
 from xsdc.networks import Network, group_parameters
 from xsdc.networks.build import NetworkSpec
 from xsdc.training import Plan
+from xsdc.training.augmentation import augment_images
+from xsdc.training.batches import Augment
 
 PUBLISHED_WIDTH = 32  # filters of the paper's networks
+CONTINUED = 10  # part of the steps with which a network goes on that was trained before
 PUBLISHED_STEPS, PUBLISHED_SUPERVISED = 500, 100  # of the paper (Section 5): all, and those on labels
 
 
@@ -40,7 +45,7 @@ def choose_network(
 
 
 def _published_network(shape: tuple[int, ...], choices: Choices) -> NetworkSpec:
-    """Choose the network that the paper has for data of a shape; gray images of 28×28 have LeNet-5's by themselves."""
+    """Choose the network that the paper has for data of a shape, or the one nearest to it."""
     if len(shape) == 2:
         width = min(PUBLISHED_WIDTH, shape[0])
         choices.note("network", f"kn with {width} filters", "vectors; as many filters as in the paper")
@@ -48,50 +53,81 @@ def _published_network(shape: tuple[int, ...], choices: Choices) -> NetworkSpec:
     if sorted(shape[1:]) == [3, 32, 32]:
         choices.note("network", "ckn-gm", "color images of 32×32, as in the paper")
         return "ckn-gm"
-    return "auto"
+    if [side for side in shape[1:] if side > 1] == [28, 28]:
+        choices.note("network", "lenet5-ckn", "gray images of 28×28, as in the paper")
+        return "lenet5-ckn"
+    choices.note("network", "ckn", "images of a size that the paper does not have")
+    return "ckn"
 
 
 def choose_plan(settings: Settings, network: Network, knowledge: Knowledge, choices: Choices) -> Plan:
-    """Choose steps and lengths of step by the kind of parameters and whether there are labels."""
-    labeled = int((knowledge.constraints.classes >= 0).sum())
-    on_sphere = bool(group_parameters(network).sphere) if network.trainable else False
-    kind = "filters on the sphere" if on_sphere else "free parameters"
-    supervised = _supervised_steps(settings, network, knowledge, labeled=labeled, on_sphere=on_sphere, choices=choices)
-    joint = settings.max_iter
-    untrained = _why_pointless(network, knowledge)
-    if joint == "auto" and not settings.trains:
-        untrained = untrained or _why_spared(settings)
-    if untrained and joint in ("auto", 0) and settings.supervised_iter in ("auto", 0):
-        choices.note("max_iter", 0, untrained)
-        joint = supervised = 0
-    elif joint == "auto" and settings.algorithm == "published":
-        joint = PUBLISHED_STEPS - supervised if supervised < PUBLISHED_STEPS else 0
-        choices.note("max_iter", joint, f"the paper's {PUBLISHED_STEPS} steps, with those on labeled points")
+    """Choose steps and their lengths by the kind of parameters, the size of the data and the effort."""
+    supervised, joint = _supervised_steps(settings, knowledge, choices), settings.max_iter
+    why = _why_pointless(network, knowledge) or (_why_spared(settings, network) if joint == "auto" else None)
+    if why and joint in ("auto", 0) and settings.supervised_iter in ("auto", 0):
+        choices.note("max_iter", 0, why)
+        supervised, joint = 0, 0
     elif joint == "auto":
-        joint = DEFAULTS.sphere_steps if on_sphere else (DEFAULTS.labeled_steps if labeled else DEFAULTS.steps)
-        choices.note("max_iter", joint, f"{kind}, {'some' if labeled else 'no'} labels")
-    rates = {}
-    moved = DEFAULTS.labeled_rate if labeled else DEFAULTS.rate
-    for name, first in (("learning_rate", moved), ("supervised_learning_rate", DEFAULTS.labeled_rate)):
-        rate = getattr(settings, name)
-        if rate == "auto":
-            rate = DEFAULTS.sphere_rate if on_sphere else first
-            meaning = (
-                "length of each filter's step" if on_sphere else "share of their spread that the first step moves them"
-            )
-            if joint if name == "learning_rate" else supervised:
-                choices.note(name, rate, f"{kind}: {meaning}")
-        rates[name] = rate
+        joint, why = _joint_steps(settings, network, knowledge, supervised)
+        choices.note("max_iter", joint, why)
+    joint = -(-int(joint) // CONTINUED) if settings.continued else int(joint)
+    given = [rate for rate in (settings.learning_rate, settings.supervised_learning_rate) if rate != "auto"]
+    if supervised + joint and not given:
+        choices.note(
+            "learning_rate", "adaptive", "lengths of step do not depend on the scale of gradients; they rise, then fall"
+        )
+    rates = (settings.supervised_learning_rate, settings.learning_rate)
+    first, second = ((given[0] if given else None) if rate == "auto" else rate for rate in rates)
     return Plan(
         supervised_iter=supervised,
-        max_iter=int(joint),
-        supervised_relative=settings.supervised_learning_rate == "auto",
-        relative=settings.learning_rate == "auto",
+        max_iter=joint,
+        supervised_learning_rate=first,
+        learning_rate=second,
         filter_penalty=settings.filter_penalty,
         evaluate_every=settings.evaluate_every,
         patience=settings.patience,
-        **rates,
     )
+
+
+def choose_batch_size(settings: Settings, network: Network, choices: Choices) -> int:
+    """Choose the points of a step: many for kernel filters, whose M is balanced, few for other networks."""
+    if settings.batch_size != "auto":
+        return settings.batch_size
+    few = _has_weights(network)
+    size = DEFAULTS.small_batch if few else DEFAULTS.batch
+    choices.note("batch_size", size, "weights take many steps of few points" if few else "kernel filters")
+    return size
+
+
+def choose_augmentation(settings: Settings, network: Network, choices: Choices) -> Augment | None:
+    """Change images where the user has not said whether to, but not as published, where it is not the rule."""
+    if settings.augment != "auto":
+        return settings.augment
+    if not network.takes_images or settings.algorithm == "published":
+        return None
+    choices.note("augmentation", "images", "turned, narrowed, shifted and partly erased images mean the same")
+    return augment_images
+
+
+def _has_weights(network: Network) -> bool:
+    """Whether a network has weights to train that are not filters of a kernel."""
+    return network.trainable and bool(group_parameters(network).other)
+
+
+def _joint_steps(settings: Settings, network: Network, knowledge: Knowledge, supervised: int) -> tuple[int, str]:
+    """Choose the number of steps on all points, and say why."""
+    if settings.algorithm == "published":
+        steps = max(PUBLISHED_STEPS - supervised, 0)
+        return steps, f"the paper's {PUBLISHED_STEPS} steps, with those on labeled points"
+    if not _has_weights(network):
+        sphere = bool(group_parameters(network).sphere)
+        steps = DEFAULTS.sphere_steps if sphere else DEFAULTS.steps
+        return steps, "filters on the sphere" if sphere else "free filters"
+    size = DEFAULTS.small_batch if settings.batch_size == "auto" else settings.batch_size
+    wanted = max(DEFAULTS.least_steps, DEFAULTS.epochs * knowledge.n / size)
+    affordable = DEFAULTS.most_read / (size * prod(network.input_shape))
+    steps = max(1, round(min(wanted, affordable) * (DEFAULTS.best_effort if settings.effort == "best" else 1)))
+    return steps, f"{steps * size / knowledge.n:.1f} times each of {knowledge.n} points"
 
 
 def _why_pointless(network: Network, knowledge: Knowledge) -> str | None:
@@ -103,31 +139,24 @@ def _why_pointless(network: Network, knowledge: Knowledge) -> str | None:
     return f"fewer than {fewest} points, too few to train with" if knowledge.n < fewest else None
 
 
-def _why_spared(settings: Settings) -> str:
-    """Say why a network is not trained that could be."""
+def _why_spared(settings: Settings, network: Network) -> str | None:
+    """Say why a network is not trained that could be; None where it is."""
     if settings.effort == "fast":
         return "effort='fast': no training"
-    return "training gains nothing in the mean of many data sets (docs/suite.md); effort='best' trains"
+    given = settings.network_given or network.takes_images or settings.algorithm == "published"
+    if given or settings.effort == "best":
+        return None
+    return "training gains nothing in the mean of many data sets of vectors (docs/suite.md); effort='best' trains"
 
 
-def _supervised_steps(
-    settings: Settings, network: Network, knowledge: Knowledge, *, labeled: int, on_sphere: bool, choices: Choices
-) -> int:
+def _supervised_steps(settings: Settings, knowledge: Knowledge, choices: Choices) -> int:
+    """Steps on labeled points alone: the paper's, where its algorithm is asked for; else the joint ones do."""
     if settings.supervised_iter != "auto":
         return settings.supervised_iter
     classes = knowledge.constraints.classes
-    several = len(np.unique(classes[classes >= 0])) > 1  # points of one class say nothing about what tells it apart
-    enough = several and labeled >= 2 * (knowledge.n_clusters or 1)
-    if settings.algorithm == "published" and several:
+    if settings.algorithm == "published" and len(np.unique(classes[classes >= 0])) > 1:
         choices.note("supervised_iter", PUBLISHED_SUPERVISED, "as in the paper, where there are labels")
         return PUBLISHED_SUPERVISED
-    if on_sphere and enough and labeled < knowledge.n:
-        steps = DEFAULTS.sphere_supervised_steps
-        choices.note("supervised_iter", steps, "filters on the sphere, and two labels per class or more on average")
-        return steps
-    if network.trainable:
-        why = "the joint steps see the labels too" if enough else "fewer than two labels per class, or one class alone"
-        choices.note("supervised_iter", 0, why)
     return 0
 
 

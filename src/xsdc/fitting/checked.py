@@ -12,14 +12,13 @@ from xsdc.core.label_errors import find_label_errors
 from xsdc.fitting.knowledge import Knowledge
 
 Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 Names = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
 class CheckedLabels:
-    """What the classifiers say of labeled points when they are fitted without their labels.
+    """What the classifiers say of labeled points when they are fitted without their labels, before any training.
 
     Attributes
     ----------
@@ -28,13 +27,10 @@ class CheckedLabels:
         could name it, and those with a must-link, since other points carry their label.
     probabilities : array, shape (l, k)
         Of each class.
-    unseen : array of bool, shape (l,)
-        Whether the training of the network, too, went without the label.
     """
 
     points: Ints
     probabilities: Floats
-    unseen: Bools
 
 
 @dataclass(frozen=True)
@@ -65,9 +61,7 @@ class SuspiciousLabels:
         return len(self.points)
 
 
-def check_labels(
-    knowledge: Knowledge, points: Ints, probabilities: Floats, *, unseen: Bools | None = None
-) -> CheckedLabels | None:
+def check_labels(knowledge: Knowledge, points: Ints, probabilities: Floats) -> CheckedLabels | None:
     """Take, of points whose class was left out, those whose label was given and is seen through nothing else.
 
     Parameters
@@ -78,14 +72,12 @@ def check_labels(
         Points whose class was left out of the classifiers.
     probabilities : array, shape (m, k)
         Of each class, without it.
-    unseen : array of bool, shape (n,), optional
-        Which labels training went without; all by default.
     """
     kept = (knowledge.codes >= 0)[points] & ~knowledge.linked[points]
     if not kept.any():
         return None
     points = points[kept]
-    return CheckedLabels(points, probabilities[kept], np.ones(len(points), bool) if unseen is None else unseen[points])
+    return CheckedLabels(points, probabilities[kept])
 
 
 def suspect(knowledge: Knowledge, checked: CheckedLabels) -> SuspiciousLabels:

@@ -126,6 +126,13 @@ class LeftOut:
     points: Ints
     probabilities: Floats
 
+    def log_likelihood(self, classes: Ints) -> float | None:
+        """Mean logarithm of the probability of their classes, given for all points; None where no label is left out."""
+        if not len(self.points):
+            return None
+        own = self.probabilities[np.arange(len(self.points)), classes[self.points]]
+        return float(np.log(own).mean())
+
 
 def fit_ensemble(
     views: Sequence[View],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,17 +15,15 @@ from xsdc.core.objective import decompose
 from xsdc.fitting.automatic import choose_bounds, choose_sizes
 from xsdc.fitting.bounds import MOST_BALANCED, Bounds
 from xsdc.fitting.choices import Choices
-from xsdc.fitting.knowledge import Knowledge
-from xsdc.fitting.labels import Outcome, label_points
+from xsdc.fitting.labels import Outcome, join_inputs, label_points
 from xsdc.fitting.number import Ranking
 from xsdc.fitting.points import choose_points
 from xsdc.fitting.published import label_as_published
-from xsdc.fitting.settings import ClusterSize, read_sizes
+from xsdc.fitting.settings import Settings, read_sizes
 from xsdc.networks import LayeredNetwork, Network
 from xsdc.networks.rows import Rows
 
 Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -48,14 +46,8 @@ class Fitted:
         Numbers of classes and their probabilities.
     bounds : Bounds
         Bounds on sizes.
-    ridge : float or "auto"
-        lambda, as the user gave it.
-    entropy : float or "median"
-        nu.
-    algorithm : {"ensemble", "published"}
-        How points were labeled.
-    cluster_size : str, pair, pairs or mapping
-        As the user gave it; read again for another number of classes.
+    settings : Settings
+        Options.
     steps : list of dict
         Account of the training.
     stopped : str
@@ -71,10 +63,7 @@ class Fitted:
     outcome: Outcome
     ranking: Ranking
     bounds: Bounds
-    ridge: float | Literal["auto"]
-    entropy: float | Literal["median"]
-    algorithm: str
-    cluster_size: ClusterSize
+    settings: Settings
     steps: list[dict[str, Any]]
     stopped: str
     best_iteration: int
@@ -96,69 +85,41 @@ class Fitted:
         known = constraints.entries()
         spectrum = decompose(self.features[torch.from_numpy(together)])
         separating = max(k - 1, 1)  # directions that groups apart from each other need
-        lam = spectrum.ridge_for_dimension(separating) if self.ridge == "auto" else self.ridge
+        lam = spectrum.ridge_for_dimension(separating) if self.settings.ridge == "auto" else self.settings.ridge
         A = spectrum.cost(lam).dense(torch.float32)
-        bounds = self.bounds if self.bounds.given else choose_bounds(knowledge, algorithm=self.algorithm)
+        bounds = self.bounds if self.bounds.given else choose_bounds(knowledge, algorithm=self.settings.algorithm)
         size = bounds.for_classes(k).among_sample(constraints, known, np.arange(len(together)))
-        M = balance(A, size=size, known=known, nu=self.entropy).M
+        M = balance(A, size=size, known=known, nu=self.settings.entropy).M
         place = torch.from_numpy(np.searchsorted(together, points))
         return (M if isinstance(M, Tensor) else M.dense())[place][:, place]
 
     def relabeled(self, n_clusters: int, *, choices: Choices, rng: np.random.RandomState) -> Outcome:
         """Label anew with another number of classes, within the user's bounds where there are any."""
         knowledge = self.outcome.knowledge.with_clusters(n_clusters)
-        given = read_sizes(self.cluster_size, knowledge.names.tolist(), n_clusters)
+        given = read_sizes(self.settings.cluster_size, knowledge.names.tolist(), n_clusters)
         if given is not None:
             given.check(knowledge.constraints, n_classes=n_clusters, names=knowledge.names)
-        _, bounds = choose_sizes(knowledge, given, choices, algorithm=self.algorithm)
-        return label(
-            self.algorithm,
-            self.data,
+        _, bounds = choose_sizes(knowledge, given, choices, algorithm=self.settings.algorithm)
+        if self.settings.algorithm == "published":
+            return label_as_published(
+                self.features,
+                knowledge,
+                bounds=bounds,
+                ridge=self.settings.ridge,
+                entropy=self.settings.entropy,
+                choices=choices,
+                rng=rng,
+            )
+        return label_points(
+            join_inputs(self.data, knowledge, rng),
             self.features,
             knowledge,
             learned=self.learned,
             bounds=bounds,
-            ridge=self.ridge,
-            entropy=self.entropy,
+            ridge=self.settings.ridge,
             choices=choices,
             rng=rng,
         )
-
-
-def label(
-    algorithm: str,
-    data: Tensor | Rows,
-    Phi: Tensor | Rows,
-    knowledge: Knowledge,
-    *,
-    learned: bool,
-    unseen: Bools | None = None,
-    bounds: Bounds,
-    ridge: float | Literal["auto"],
-    entropy: float | Literal["median"],
-    before: Ints | None = None,
-    choices: Choices,
-    rng: np.random.RandomState,
-) -> Outcome:
-    """Label all points by `label_points`, or as published by `label_as_published`."""
-    if not bounds.given:
-        bounds = choose_bounds(knowledge, algorithm=algorithm)  # the number of classes may have been open
-    if algorithm == "published":
-        return label_as_published(
-            Phi, knowledge, bounds=bounds, ridge=ridge, entropy=entropy, before=before, choices=choices, rng=rng
-        )
-    return label_points(
-        data,
-        Phi,
-        knowledge,
-        learned=learned,
-        unseen=unseen,
-        bounds=bounds,
-        ridge=ridge,
-        before=before,
-        choices=choices,
-        rng=rng,
-    )
 
 
 def has_learned(network: Network, steps: int) -> bool:

@@ -17,7 +17,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_matrix
 from torch import Tensor
 
-from xsdc.core.assignment import assign
+from xsdc.core.assignment import assign, outside_sizes
 from xsdc.core.constraints import Constraints, close
 from xsdc.core.grouping import (
     GraphSmoother,
@@ -82,6 +82,7 @@ def group_points(
     k: int,
     *,
     sizes: Sequence[Sequence[Sizes]],
+    start: Ints | None = None,
     rng: np.random.RandomState,
 ) -> Grouping:
     """Group points under what is known of them.
@@ -96,10 +97,14 @@ def group_points(
         Number of groups.
     sizes : sequence of sequences of pairs of arrays, each of shape (k,)
         Least and largest number of points of each, as for `find_groups`.
+    start : array of int, shape (n,), optional
+        Groups found before, to be improved; by default the best of several starts is.
     rng : RandomState
         Source of randomness.
     """
     n = len(inputs)
+    if start is not None:
+        return _improved(inputs, start, constraints, k, sizes=sizes)
     few = np.arange(n)
     if n > MOST_STARTED:
         few = np.sort(rng.permutation(n)[:MOST_STARTED])
@@ -113,9 +118,34 @@ def group_points(
     bounds = next(way[-1] for way, some in zip(sizes, here, strict=True) if some[-1] is taken)
     near = some.inputs.index().weights(inputs.inputs.Z)
     start = assign(near @ np.eye(k)[found.codes], constraints, sizes=bounds)
-    S, _ = inputs.smoothers(constraints, k, leak=DEFAULTS.longest_leak)
+    S, _ = inputs.smoothers(constraints, k, leak=_leak_of_all(n, k))
     (solved,) = solve(S, [start], constraints, k, sizes=bounds)
     return replace(solved, eigenvalues=found.eigenvalues)
+
+
+def _improved(
+    inputs: Inputs, start: Ints, constraints: Constraints, k: int, *, sizes: Sequence[Sequence[Sizes]]
+) -> Grouping:
+    """Improve groups within the first bounds that they meet."""
+    bounds = next((way[-1] for way in sizes if outside_sizes(start, way[-1]) == 0), sizes[-1][-1])
+    S, _ = inputs.smoothers(constraints, k, leak=_leak_of_all(len(inputs), k))
+    return solve(S, [start], constraints, k, sizes=bounds)[0]
+
+
+def beyond_chance(inputs: Inputs, groupings: Sequence[Ints], k: int) -> list[float]:
+    """Share that the same graphs and regressions explain of several groupings, beyond chance; without links."""
+    n = len(inputs)
+    S, _ = inputs.smoothers(close(n, n_classes=k), k, leak=_leak_of_all(n, k))
+    found = []
+    for codes in groupings:
+        Y = np.eye(k)[codes]
+        found.append(Grouping(codes, float((Y * S(Y)).sum()) / n, 0, True).beyond_chance)
+    return found
+
+
+def _leak_of_all(n: int, k: int) -> float:
+    """How soon walks end where all points are solved for, at the pace of a few thousand where there are more."""
+    return walk_leak(n, k) if n <= MOST_STARTED else DEFAULTS.longest_leak
 
 
 class LabelSolver:

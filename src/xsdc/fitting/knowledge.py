@@ -18,7 +18,7 @@ from xsdc.errors import InvalidInputError
 
 Ints = npt.NDArray[np.int64]
 Names = npt.NDArray[Any]
-LOST_GAPS = ("", "-1", "-1.0", "None", "nan", "NaN", "<NA>")
+LOST_GAPS = ("-1", "-1.0", "None", "nan", "NaN", "<NA>")
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,6 @@ from xsdc.networks.rows import Rows
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 MOST_JOINED = 100_000  # points that neighbour graphs join
 JOINED_OF_MORE = 20_000  # of more than these, as each of the others is compared with all that are joined
 MOST_LABELED = 10_000  # labels that classifiers are fitted to, alike many of each class
@@ -93,6 +92,8 @@ class Outcome:
         Leading eigenvalues of the smoother by which groups were found; none where labels name every class.
     violated : int
         Cannot-linked pairs of groups that share a class.
+    likelihood : float or None
+        Mean logarithm of the probability of labels that were left out, None where there are none.
     """
 
     knowledge: Knowledge
@@ -101,18 +102,60 @@ class Outcome:
     checked: CheckedLabels | None
     eigenvalues: Floats
     violated: int
+    likelihood: float | None = None
+
+
+@dataclass(frozen=True)
+class JoinedInputs:
+    """Inputs of all points as vectors, and those whose neighbors graphs join.
+
+    Attributes
+    ----------
+    data : Tensor of shape (n, ...), or Rows
+        Prepared inputs, images as their scattering transform.
+    points : array of int, shape (m,)
+        Positions of the points that are joined.
+    representation : Representation
+        From inputs to vectors.
+    view : View
+        Vectors of the points that are joined, and their graphs.
+    images : bool
+        Whether the inputs are images.
+    """
+
+    data: Tensor | Rows
+    points: Ints
+    representation: Representation
+    view: View
+    images: bool
+
+    @property
+    def all_joined(self) -> bool:
+        """Whether graphs join all points."""
+        return len(self.points) == len(self.data)
+
+
+def join_inputs(data: Tensor | Rows, knowledge: Knowledge, rng: np.random.RandomState) -> JoinedInputs:
+    """Represent the inputs as vectors, and choose the points that graphs join."""
+    most = MOST_JOINED if knowledge.n <= MOST_JOINED else min(MOST_JOINED, JOINED_OF_MORE)
+    points = choose_points(knowledge, rng, most=most)
+    images = data[:1].ndim > 2
+    data = transformed(data)
+    representation = fit_representation(data, images=images)
+    chosen = None if len(points) == knowledge.n else torch.from_numpy(points)
+    return JoinedInputs(data, points, representation, View(representation(data, chosen), metrics=METRICS[0]), images)
 
 
 def label_points(
-    data: Tensor | Rows,
+    inputs: JoinedInputs,
     Phi: Tensor | Rows,
     knowledge: Knowledge,
     *,
     learned: bool,
-    unseen: Bools | None = None,
     bounds: Bounds,
     ridge: float | Literal["auto"],
     before: Ints | None = None,
+    start: Ints | None = None,
     choices: Choices,
     rng: np.random.RandomState,
 ) -> Outcome:
@@ -122,45 +165,45 @@ def label_points(
 
     Parameters
     ----------
-    data : Tensor of shape (n, ...), or Rows
-        Prepared inputs.
+    inputs : JoinedInputs
+        Inputs of all points.
     Phi : Tensor of shape (n, D), or Rows
         Learned features.
     knowledge : Knowledge
         What is known of them; the number of classes among it.
     learned : bool
         Whether the features were learned, or are a network's as it was made.
-    unseen : array of bool, shape (n,), optional
-        Which labels training went without; all by default.
     bounds : Bounds
         Bounds on the sizes of classes.
     ridge : float or "auto"
         lambda of the solver.
     before : array of int, shape (n,), optional
         Classes of points in an earlier fit, -1 where there are none; groups keep their numbers.
+    start : array of int, shape (n,), optional
+        Classes of all points by an earlier answer; where groups are to be found, they are improved.
     choices : Choices
         Where choices are written down.
     rng : RandomState
         Source of randomness.
     """
     constraints, k = knowledge.constraints, len(knowledge.names)
-    most = MOST_JOINED if knowledge.n <= MOST_JOINED else min(MOST_JOINED, JOINED_OF_MORE)
-    points = choose_points(knowledge, rng, most=most)
-    chosen = None if len(points) == knowledge.n else torch.from_numpy(points)
-    images = data[:1].ndim > 2
-    data = transformed(data)
-    representations = (fit_representation(data, images=images), *((fit_representation(Phi),) if learned else ()))
-    views = tuple(
-        View(represent(source, chosen), metrics=metrics)
-        for represent, source, metrics in zip(representations, (data, Phi), METRICS, strict=False)
-    )
+    points, data = inputs.points, inputs.data
+    representations: tuple[Representation, ...] = (inputs.representation,)
+    views: tuple[View, ...] = (inputs.view,)
+    if learned:
+        represent = fit_representation(Phi)
+        chosen = None if inputs.all_joined else torch.from_numpy(points)
+        representations = (*representations, represent)
+        views = (*views, View(represent(Phi, chosen), metrics=METRICS[1]))
     classes, eigenvalues = constraints.classes[points], np.empty(0)
     labeled = names_every_class(knowledge)
-    telling = learned or Phi[:1].shape[1] >= DEFAULTS.dimensions_per_class * k  # fewer by chance are worse than none
-    inputs = Inputs(views[0], read_features(Phi, points) if telling else None, ridge=ridge)
+    # Features that were not learned tell something where they are those of a kernel, and many.
+    telling = learned or (not inputs.images and Phi[:1].shape[1] >= DEFAULTS.dimensions_per_class * k)
+    looked_at = Inputs(inputs.view, read_features(Phi, points) if telling else None, ridge=ridge)
     if not labeled and k > 1:
         known, sizes = constraints.restricted(points), bounds.ways(constraints, points, k)
-        grouping = group_points(inputs, known, k, sizes=sizes, rng=rng)
+        begun = None if start is None else start[points]
+        grouping = group_points(looked_at, known, k, sizes=sizes, start=begun, rng=rng)
         why = "objective, at most 1: how well graphs and ridge regressions explain the groups; best of several starts"
         choices.note("groups", round(grouping.objective, 4), why)
         classes, eigenvalues = grouping.codes, grouping.eigenvalues
@@ -171,14 +214,15 @@ def label_points(
         place = dict(zip(points.tolist(), range(len(points)), strict=True))
         allowed = {place[point]: some for point, some in knowledge.facts["allowed"].items() if point in place}
         narrow, wide = bounds.ways(constraints, points, k)[0], bounds.of_labeled(constraints, points, k)
-        solver = LabelSolver(inputs, classes, k, sizes=narrow, wide=wide, allowed=allowed, rng=rng)
+        solver = LabelSolver(looked_at, classes, k, sizes=narrow, wide=wide, allowed=allowed, rng=rng)
         ensemble, left_out = fit_ensemble(views, classes, k, solver=solver, rng=rng)
         weights = ", ".join(f"{name} {weight:.2f}" for name, weight in ensemble.named_weights())
         choices.note("classifier", weights, f"weights that make {len(left_out.points)} left-out labels most likely")
-        checked = check_labels(knowledge, points[left_out.points], left_out.probabilities, unseen=unseen)
+        checked = check_labels(knowledge, points[left_out.points], left_out.probabilities)
+        likelihood = left_out.log_likelihood(classes)
     else:
         some = np.flatnonzero(_limited(classes, rng) >= 0)
-        ensemble, checked = fit_to_groups(views, classes, some, k, rng=rng), None
+        ensemble, checked, likelihood = fit_to_groups(views, classes, some, k, rng=rng), None, None
     classifier = LabelClassifier(representations, ensemble)
     given_sizes = bounds.counts(constraints, np.arange(knowledge.n), k) if bounds.given else None
     scores = classifier.log_probabilities(data, Phi)
@@ -187,7 +231,7 @@ def label_points(
         codes = assign(scores, constraints, sizes=(np.ones(k), np.full(k, float(knowledge.n))))
     violated = violated_links(codes, constraints)
     warn_of_unmet(violated, 0 if given_sizes is None else outside_sizes(codes, given_sizes), n=knowledge.n, k=k)
-    return Outcome(knowledge, codes, classifier, checked, eigenvalues, violated)
+    return Outcome(knowledge, codes, classifier, checked, eigenvalues, violated, likelihood)
 
 
 def warn_of_unmet(violated: int, outside: int, *, n: int, k: int) -> None:

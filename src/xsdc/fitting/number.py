@@ -29,7 +29,7 @@ def settle_number(
     data: torch.Tensor | Rows,
     knowledge: Knowledge,
     *,
-    bounds: Bounds,
+    bounds: Bounds | None,
     choices: Choices,
     rng: np.random.RandomState,
 ) -> tuple[Knowledge, Ranking]:
@@ -41,8 +41,8 @@ def settle_number(
         Prepared inputs, or features.
     knowledge : Knowledge
         What is known of them.
-    bounds : Bounds
-        Bounds on sizes; those of the user limit the number.
+    bounds : Bounds or None
+        Bounds on sizes by the user, where there are any; they limit the number.
     choices : Choices
         Where the choice is written down.
     rng : RandomState
@@ -57,7 +57,7 @@ def settle_number(
     """
     if knowledge.n_clusters is not None:
         return knowledge, [(knowledge.n_clusters, 1.0)]
-    fewest, most = number_range(bounds.sizes if bounds.given else None, min(MOST_SUGGESTED, knowledge.n))
+    fewest, most = number_range(bounds.sizes if bounds else None, min(MOST_SUGGESTED, knowledge.n))
     fewest = max(fewest, number_apart(knowledge.constraints.apart))
     most = max(fewest, most)
     Z = _represented(data, knowledge, rng, most=MOST_SAMPLED)[1]
@@ -66,7 +66,7 @@ def settle_number(
     ranking = sorted(votes.items(), key=lambda vote: (-vote[1], vote[0]))
     ranking = [(number, share) for number, share in ranking if share >= LEAST_SHOWN]
     number = ranking[0][0]
-    choices.note("n_clusters", number, describe_ranking(ranking) + (", within cluster_size" if bounds.given else ""))
+    choices.note("n_clusters", number, describe_ranking(ranking) + (", within cluster_size" if bounds else ""))
     return knowledge.with_clusters(number), ranking
 
 
@@ -89,7 +89,7 @@ def _asked_of_pairs(
     votes: dict[int, float],
     *,
     allowed: tuple[int, int],
-    bounds: Bounds,
+    bounds: Bounds | None,
     rng: np.random.RandomState,
 ) -> dict[int, float]:
     """Probability of each number: votes, and how well groups that half of the pairs led to agree with the others."""
@@ -107,7 +107,7 @@ def _asked_of_pairs(
         for half in (0, 1):
             must, cannot = (some[half::2] for some in pairs)
             known = read_knowledge(len(points), must_link=must, cannot_link=cannot, n_clusters=number)
-            here = bounds if bounds.given else choose_bounds(known)
+            here = bounds or choose_bounds(known)
             sizes = here.ways(known.constraints, np.arange(len(points)), number)
             codes = group_points(inputs, known.constraints, number, sizes=sizes, rng=rng).codes if number > 1 else None
             codes = np.zeros(len(points), dtype=np.int64) if codes is None else codes

@@ -28,7 +28,10 @@ DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 @dataclass(frozen=True)
 class Settings:
-    """Options of a fit; :class:`xsdc.XSDC` describes each."""
+    """Options of a fit; :class:`xsdc.XSDC` describes each.
+
+    ``continued`` says that a network goes on that was trained before, with a tenth of the steps.
+    """
 
     algorithm: str
     effort: str
@@ -37,7 +40,7 @@ class Settings:
     labeler: Labeler
     max_iter: int | Auto
     supervised_iter: int | Auto
-    batch_size: int
+    batch_size: int | Auto
     labeled_batch_size: int
     piece_size: int | None
     memory_size: int
@@ -46,7 +49,7 @@ class Settings:
     ridge: float | Auto
     filter_penalty: float
     entropy: float | Literal["median"]
-    augment: Augment | None
+    augment: Augment | Auto | None
     copies: int
     validation: float | tuple[Any, Any] | Auto | None
     patience: int | None
@@ -55,12 +58,7 @@ class Settings:
     dtype: torch.dtype | Auto
     callbacks: tuple[Callback, ...]
     progress: bool | Auto
-
-    @property
-    def trains(self) -> bool:
-        """Whether a network is trained where the user has not said for how many steps."""
-        wanted = self.effort == "best" or (self.effort == "normal" and self.network_given)
-        return wanted or self.algorithm == "published"
+    continued: bool = False
 
 
 def read_settings(
@@ -72,7 +70,7 @@ def read_settings(
     labeler: str | Labeler,
     max_iter: int | Auto,
     supervised_iter: int | Auto,
-    batch_size: int,
+    batch_size: int | Auto,
     labeled_batch_size: int,
     piece_size: int | None,
     memory_size: int,
@@ -96,14 +94,17 @@ def read_settings(
         raise InvalidInputError(f"algorithm must be {' or '.join(ALGORITHMS)}; it is {algorithm!r}.")
     if effort not in EFFORTS:
         raise InvalidInputError(f"effort must be {', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}; it is {effort!r}.")
-    augment = resolve_augmentation(augmentation)
+    augment: Augment | Auto | None = "auto"
+    if not isinstance(augmentation, str) or augmentation != "auto":
+        augment = resolve_augmentation(augmentation)
     copies = validation.as_count(copies, name="copies")
     if copies > 1 and augment is None:
         raise InvalidInputError(f"copies is {copies}, but there is no augmentation to make them differ. Set it, or 1.")
     if not isinstance(entropy, str) or entropy != "median":
         entropy = validation.as_positive(entropy, name="entropy")
     # A copy: a labeler may remember what it saw, and an estimator's options stay as they are.
-    found = copy.deepcopy(resolve_labeler(labeler))
+    chosen = "balancing" if algorithm == "published" else "graph"
+    found = copy.deepcopy(resolve_labeler(chosen if isinstance(labeler, str) and labeler == "auto" else labeler))
     if isinstance(labeler, str) and isinstance(found, Balancing | Hard):  # those that balance
         found = replace(found, nu=entropy)
     if dtype not in DTYPES and dtype != "auto":
@@ -118,7 +119,7 @@ def read_settings(
         labeler=found,
         max_iter=_count_or_auto(max_iter, "max_iter"),
         supervised_iter=_count_or_auto(supervised_iter, "supervised_iter"),
-        batch_size=validation.as_count(batch_size, name="batch_size", minimum=2),
+        batch_size=_count_or_auto(batch_size, "batch_size", minimum=2),
         labeled_batch_size=validation.as_count(labeled_batch_size, name="labeled_batch_size", minimum=2),
         piece_size=None if piece_size is None else validation.as_count(piece_size, name="piece_size"),
         memory_size=validation.as_count(memory_size, name="memory_size", minimum=0),
@@ -195,10 +196,10 @@ def _sizes_by_name(given: Mapping[Any, Any], names: Sequence[Any], n_clusters: i
     return read_sizes(pairs, names, n_clusters) or ClassSizes.around(n_clusters, 0, n_clusters)
 
 
-def _count_or_auto(value: int | Auto, name: str) -> int | Auto:
+def _count_or_auto(value: int | Auto, name: str, *, minimum: int = 0) -> int | Auto:
     if isinstance(value, str) and value == "auto":
         return "auto"
-    return validation.as_count(value, name=name, minimum=0)
+    return validation.as_count(value, name=name, minimum=minimum)
 
 
 def _number_or_auto(value: float | Auto, name: str) -> float | Auto:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy.sparse import csr_matrix
 from torch import Tensor
 from torch.utils.data import Dataset, IterableDataset
 
@@ -103,6 +104,17 @@ class ArraySource(Source):
         return np.array(self.array[first : last + 1] if together else self.array[rows])
 
 
+class SparseSource(Source):
+    """A sparse matrix, whose rows are made dense as they are asked for."""
+
+    def __init__(self, matrix: csr_matrix) -> None:
+        self.matrix, self.shape = matrix, matrix.shape
+
+    def _read(self, rows: Ints) -> Array:
+        dense: Array = self.matrix[rows].toarray()
+        return dense
+
+
 class DatasetSource(Source):
     """A torch dataset with random access; an item is a row, or begins with one and goes on with its label."""
 
@@ -125,6 +137,15 @@ class DatasetSource(Source):
         several = getattr(self.dataset, "__getitems__", None)
         items = several(rows.tolist()) if several else [self.dataset[int(i)] for i in rows]
         return _stacked(items)
+
+
+def from_sparse(X: Any) -> Array | Source:
+    """Make a sparse matrix dense if it is small, else take its rows as they are needed."""
+    matrix = X.tocsr()
+    if matrix.dtype.kind not in "biuf":
+        raise InvalidInputError(f"X must hold numbers; the sparse matrix holds {matrix.dtype}.")
+    small = matrix.shape[0] * matrix.shape[1] <= LARGE
+    return np.asarray(matrix.toarray()) if small else SparseSource(matrix)
 
 
 def as_source(X: object) -> Source | None:

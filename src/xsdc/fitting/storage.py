@@ -13,6 +13,8 @@ import torch
 
 from xsdc.core.classifier import Classifier
 from xsdc.core.graph import NeighborIndex
+from xsdc.data.archives import read_arrays
+from xsdc.errors import InvalidInputError
 from xsdc.fitting.ensemble import ClassifierMember, Ensemble, GraphMember, Member
 from xsdc.fitting.labels import LabelClassifier, PointClassifier
 from xsdc.fitting.models import Linear, Trees
@@ -53,8 +55,8 @@ def _write(facts: dict[str, Any], arrays: Arrays, file: zipfile.ZipFile) -> None
 def read_classifier(file: zipfile.ZipFile) -> PointClassifier:
     """Read what `write_classifier` wrote."""
     facts = json.loads(file.read(FACTS))
-    with np.load(io.BytesIO(file.read(ARRAYS)), allow_pickle=False) as stored:
-        arrays: Arrays = dict(stored)
+    arrays = read_arrays(file.read(ARRAYS), name=ARRAYS)
+    _require_numbers(arrays)
     if "lam" in facts:
         return FeatureClassifier(Classifier(torch.from_numpy(arrays["W"]), torch.from_numpy(arrays["b"]), **facts))
     members = []
@@ -67,6 +69,25 @@ def read_classifier(file: zipfile.ZipFile) -> PointClassifier:
         for view in range(facts["views"])
     )
     return LabelClassifier(representations, Ensemble(tuple(members), arrays["weights"]))
+
+
+def _require_numbers(arrays: Arrays) -> None:
+    """Refuse what no fit writes: arrays of something else, and entries that are not finite."""
+    for name, array in arrays.items():
+        allowed = name.startswith("b of ") or name == "b"  # minus infinity for classes that were not shown
+        if array.dtype.kind not in "iuf" or np.isnan(array).any() or (np.isinf(array).any() and not allowed):
+            raise InvalidInputError(f"`{name}` of the classifier must hold finite numbers.")
+
+
+def _require_trees(trees: Trees) -> None:
+    """Refuse trees in which a point would not come to a leaf."""
+    n = len(trees.feature)
+    inner = np.flatnonzero(trees.feature >= 0)
+    below = trees.children[inner]
+    complete = {len(trees.threshold), len(trees.children), len(trees.values)} == {n}
+    rooted = bool(((trees.roots >= 0) & (trees.roots < n)).all())
+    if not (complete and rooted and ((below > inner[:, None]) & (below < n)).all()):
+        raise InvalidInputError("The trees of the classifier are damaged: children must come after their parents.")
 
 
 def _taken_apart(member: Member) -> tuple[dict[str, Any], Arrays]:
@@ -82,7 +103,10 @@ def _taken_apart(member: Member) -> tuple[dict[str, Any], Arrays]:
 
 def _put_together(said: dict[str, Any], held: Arrays) -> Member:
     if said["is"] != "graph":
-        return ClassifierMember(MODELS[said["is"]](**held), said["view"])
+        model = MODELS[said["is"]](**held)
+        if isinstance(model, Trees):
+            _require_trees(model)
+        return ClassifierMember(model, said["view"])
     points, center = torch.from_numpy(held["points"]), torch.from_numpy(held["center"])
     index = NeighborIndex(points, center, said["metric"], said["n_neighbors"])
     return GraphMember(index, held["spreads"], said["view"], tuple(said["names"]))

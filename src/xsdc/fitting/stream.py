@@ -20,7 +20,6 @@ from xsdc.fitting.sources import Source
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
 KEPT, KEPT_BYTES = 4000, 1 << 26  # points that are kept by default, and what those of a fit may take
-STEPS = 5  # with a network that is there, where nothing else is said
 LINKS = ("must_link", "cannot_link")
 LABELED_SHARE = 0.5  # of the points kept, where there are that many labeled ones
 
@@ -252,10 +251,7 @@ def why_anew(kept: Kept, before: Course | None) -> str | None:
 
 def trained_on(settings: Settings) -> Settings:
     """Options for going on with a network: a tenth of the steps, all of them on all points."""
-    if settings.max_iter == "auto":
-        return replace(settings, max_iter=STEPS if settings.trains else 0, supervised_iter=0)
-    steps = -(-settings.max_iter // 10)
-    return replace(settings, max_iter=steps, supervised_iter=0)
+    return replace(settings, supervised_iter=0, continued=True)
 
 
 def _united(names: tuple[Any, ...], more: Iterable[Any]) -> tuple[Any, ...]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -17,20 +19,18 @@ from xsdc.core.rounding import nearest_labels
 from xsdc.core.sizes import ClassSizes
 from xsdc.defaults import DEFAULTS
 from xsdc.errors import InvalidInputError
-from xsdc.fitting.automatic import choose_plan, training_dimension
-from xsdc.fitting.bounds import Bounds
+from xsdc.fitting.automatic import choose_augmentation, choose_batch_size, choose_plan, training_dimension
 from xsdc.fitting.choices import Choices
 from xsdc.fitting.features import normalised, scaled_features
 from xsdc.fitting.knowledge import Knowledge
 from xsdc.fitting.published import Validation
 from xsdc.fitting.settings import Settings
-from xsdc.fitting.steps import StepSolver
 from xsdc.networks import Network
 from xsdc.networks.rows import Rows
 from xsdc.training import Batches, Callback, Processes, Progress, Trainer
 
 Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
+Answer = Callable[[Knowledge, Network, bool], npt.NDArray[np.float64]]
 SAMPLE = 2048  # points by which the ridge is chosen
 SCORED = 5000  # labeled points that take part in a score
 MOST_HELD_OUT = 20_000
@@ -44,7 +44,7 @@ def make_trainer(
     *,
     points: Ints,
     sizes: ClassSizes,
-    bounds: Bounds,
+    answer: Answer,
     held: tuple[Tensor, Ints] | None,
     choices: Choices,
     rng: np.random.RandomState,
@@ -66,8 +66,9 @@ def make_trainer(
         Points that take part.
     sizes : ClassSizes
         Bounds on the classes.
-    bounds : Bounds
-        Bounds on groups, for labelers that ask for a solution over all points.
+    answer : callable
+        What is known, network, and whether to look at the inputs alone, to the probability of each class for each
+        point; for labelers that ask for it.
     held : pair of Tensor and array of int, or None
         Data and codes to score by.
     choices : Choices
@@ -126,7 +127,7 @@ def make_trainer(
             seen[classes[seen] >= 0],
             seen[classes[seen] < 0],
             settings.labeled_batch_size,
-            settings.batch_size,
+            choose_batch_size(settings, network, choices) if plan.total else DEFAULTS.batch,
             copies=settings.copies,
         ),
         plan=plan,
@@ -135,8 +136,8 @@ def make_trainer(
         n_clusters=knowledge.n_clusters,
         choose_ridge=choose_ridge,
         score=None if held is None else score,
-        solve=StepSolver(data, knowledge, bounds=bounds, ridge=settings.ridge),
-        augment=settings.augment,
+        answer=partial(answer, knowledge),
+        augment=choose_augmentation(settings, network, choices) if plan.total else None,
         piece_size=settings.piece_size,
         memory_size=settings.memory_size,
         callbacks=_callbacks(settings),
@@ -152,35 +153,34 @@ def prepare_training(
     settings: Settings,
     *,
     sizes: ClassSizes,
-    bounds: Bounds,
+    answer: Answer,
     held: tuple[Tensor, Ints] | None,
     choices: Choices,
     rng: np.random.RandomState,
     generator: torch.Generator,
-) -> tuple[Trainer, Bools]:
+) -> Trainer:
     """Hold labels out, unless the user gave a validation set, and put the training together.
 
-    Takes what `make_trainer` takes; returns the trainer, and which labels it does not see.
+    Takes what `make_trainer` takes.
     """
     held_out = hold_out(knowledge, settings, choices, rng) if held is None else np.empty(0, dtype=np.int64)
     shown = knowledge
     if len(held_out):
         held = (data[torch.from_numpy(held_out)], knowledge.codes[held_out])
         shown = knowledge.hiding(held_out)
-    trainer = make_trainer(
+    return make_trainer(
         network,
         data,
         shown,
         settings,
         points=np.setdiff1d(np.arange(knowledge.n), held_out),
         sizes=sizes,
-        bounds=bounds,
+        answer=answer,
         held=held,
         choices=choices,
         rng=rng,
         generator=generator,
     )
-    return trainer, shown.constraints.classes < 0
 
 
 def train(trainer: Trainer, *, sizes: ClassSizes | None) -> None:
@@ -198,6 +198,8 @@ def train(trainer: Trainer, *, sizes: ClassSizes | None) -> None:
 
 def steps_kept(trainer: Trainer) -> int:
     """Number of the step after which the network was kept."""
+    if trainer.discarded:
+        return 0
     if trainer.best_score is not None:
         return trainer.best_iteration
     return 0 if trainer.diverged else trainer.iteration  # after divergence the first state is put back
@@ -211,6 +213,9 @@ def hold_out(knowledge: Knowledge, settings: Settings, choices: Choices, rng: np
     counts = counts[counts > 0]
     none = np.empty(0, dtype=np.int64)
     if share is None or isinstance(share, tuple):
+        return none
+    if share == "auto" and settings.labeler.draws_together and settings.patience is None:
+        choices.note("validation", None, "all labels train: the answer without training is the one to compare with")
         return none
     if share == "auto":
         if len(labeled) < DEFAULTS.enough_to_hold_out or counts.min() < 10:
@@ -240,6 +245,8 @@ def hold_out(knowledge: Knowledge, settings: Settings, choices: Choices, rng: np
 
 def why_stopped(trainer: Trainer) -> str:
     """Say why training ended."""
+    if trainer.discarded:
+        return "no better than without training"
     if trainer.interrupted or trainer.diverged:
         return "interrupted" if trainer.interrupted else "features lost their meaning"
     return "all steps made" if trainer.iteration >= trainer.plan.total else "no better score"

@@ -95,10 +95,9 @@ class WholeData:
         Number of classes; None where it is open.
     generator : torch.Generator
         Source of randomness.
-    solve : callable or None
-        Finds the share of each class in each point, shape (n, k), by a solver over all points; None where training has
-        none. It takes shares at an earlier step and a RandomState. Without shares it looks at the inputs alone, with
-        them at the features too.
+    answer : callable or None
+        Finds the probability of each class for each point, shape (n, k), as the end of a fit does; None where training
+        has no such answer. It takes whether it is to look at the inputs alone, or at the learned features too.
     """
 
     iteration: int
@@ -107,11 +106,19 @@ class WholeData:
     sizes: ClassSizes
     n_clusters: int | None
     generator: torch.Generator
-    solve: Callable[[Floats | None, np.random.RandomState], Floats] | None = None
+    answer: Callable[[bool], Floats] | None = None
 
 
 class Labeler(ABC):
-    """Decides who is with whom in a batch, given its features and what is known."""
+    """Decides who is with whom in a batch, given its features and what is known.
+
+    Attributes
+    ----------
+    draws_together : bool
+        Whether labeled points are drawn like all others in joint steps, and not as many as their batch size lets.
+    """
+
+    draws_together: bool = False
 
     @abstractmethod
     def label(self, batch: BatchProblem) -> Tensor | Operator:

@@ -1,4 +1,4 @@
-"""M from a solution over all points: neighbor graphs and ridge regressions say which class each point has."""
+"""M from an answer for all points: neighbor graphs and classifiers say which class each point has."""
 
 from __future__ import annotations
 
@@ -9,45 +9,46 @@ import torch
 from torch import Tensor
 
 from xsdc.errors import InvalidInputError
-from xsdc.labelers.base import BatchProblem, Labeler, WholeData, draw_seed, require_number
+from xsdc.labelers.base import BatchProblem, Labeler, WholeData, require_number
 from xsdc.validation import as_count
 
 
 @dataclass
 class Graph(Labeler):
-    """``M = P Pᵀ`` with the share of each class in each point, by the solver that groups points at the end of a fit.
+    """``M = P Pᵀ`` with the probability of each class for each point, as a fit without training finds them.
 
-    The first solution comes from the inputs alone, so that there is something for the features to learn. Later ones
-    start from the one before, and look at the learned features too. Bounds on sizes and links hold in them.
-
-    The shares are soft: a point between two classes has a share of both, and M pulls less at it than at a point that is
-    well inside of one. Labeled points have their class alone.
+    The first answer comes from the inputs alone, so that there is something for the features to learn. The
+    probabilities are soft: a point between two classes has a share of both, and M pulls less at it than at a point that
+    is well inside of one. Known entries of M are kept. Labeled points are drawn like all others, since all have
+    probabilities.
 
     Attributes
     ----------
-    every : int
-        Steps after which the solution is renewed.
+    every : int, optional
+        Steps after which the answer is renewed from inputs and learned features; by default it is not.
     """
 
-    every: int = 10
+    every: int | None = None
+    draws_together = True
     _shares: Tensor | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Check the options."""
-        as_count(self.every, name="every")
+        if self.every is not None:
+            as_count(self.every, name="every")
 
     def look(self, data: WholeData) -> None:
-        """Solve for all points, where it is time."""
-        if data.iteration % self.every and self._shares is not None:
+        """Ask for the probabilities, where it is time."""
+        first = self._shares is None
+        if not first and (self.every is None or data.iteration % self.every):
             return
         require_number(data.n_clusters, name="graph")
-        if data.solve is None:
+        if data.answer is None:
             raise InvalidInputError(
-                "labeler='graph' needs a solver over all points, and this training has none. Give the Trainer one as"
-                " solve, or train with XSDC, which does."
+                "labeler='graph' needs an answer for all points, and this training has none. Give the Trainer one as"
+                " answer, or train with XSDC, which does."
             )
-        before = None if self._shares is None else self._shares.numpy()
-        self._shares = torch.from_numpy(data.solve(before, draw_seed(data.generator)))
+        self._shares = torch.from_numpy(data.answer(first))
 
     def label(self, batch: BatchProblem) -> Tensor:
         """Fill in M."""
@@ -57,9 +58,9 @@ class Graph(Labeler):
         return batch.with_known(P @ P.T)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the shares."""
+        """Return the probabilities."""
         return {"shares": None if self._shares is None else self._shares.clone()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue with saved shares."""
+        """Continue with saved probabilities."""
         self._shares = state["shares"]

@@ -14,6 +14,7 @@ from xsdc.networks.rules import (
     ParameterGroups,
     PenalisedStep,
     SphereStep,
+    adaptive_steps,
     group_parameters,
     make_steps,
 )
@@ -37,6 +38,7 @@ __all__ = [
     "Pooling",
     "SphereRBF",
     "SphereStep",
+    "adaptive_steps",
     "as_images",
     "build_network",
     "gradient_map",

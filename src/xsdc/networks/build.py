@@ -15,7 +15,7 @@ from xsdc.networks.external import FixedNetwork, ModuleNetwork, Transformer
 from xsdc.networks.images import is_image_array
 from xsdc.networks.layered import LayeredNetwork
 from xsdc.networks.network import Network, prepare_input
-from xsdc.networks.zoo import NETWORKS, choose_config
+from xsdc.networks.zoo import NAMES, NETWORKS, SIZED, choose_config
 
 NetworkSpec = str | NetworkConfig | Mapping[str, Any] | nn.Module | Transformer | Callable[[Tensor], Any]
 
@@ -34,7 +34,7 @@ def build_network(
     Parameters
     ----------
     spec : str, NetworkConfig, mapping, nn.Module, transformer or callable
-        A name (``kn``, ``lenet5-ckn``, ``ckn-gm``, ``cnn``) or ``auto``, which chooses by the data; a
+        A name (``kn``, ``lenet5-ckn``, ``ckn-gm``, ``ckn``, ``cnn``) or ``auto``, which chooses by the data; a
         configuration, also as plain data; a network made before, which is used as it is; a module, see
         `ModuleNetwork`; a transformer or callable, see `FixedNetwork`.
     X : array-like
@@ -96,9 +96,13 @@ def _resolve(spec: str | NetworkConfig | Mapping[str, Any], input_shape: tuple[i
     elif isinstance(spec, str):
         if spec == "auto":
             return choose_config(input_shape)
-        if spec not in NETWORKS:
-            raise InvalidInputError(f"The network must be one of auto, {', '.join(NETWORKS)}; it is {spec!r}.")
-        spec = NETWORKS[spec]
+        if spec not in NAMES:
+            raise InvalidInputError(f"The network must be one of auto, {', '.join(NAMES)}; it is {spec!r}.")
+        if spec in SIZED:
+            sides = input_shape[1:] if len(input_shape) == 3 else (1, 1)  # of vectors: refused below
+            spec = SIZED[spec](*sides)
+        else:
+            spec = NETWORKS[spec]
     images = len(input_shape) == 3
     if images and spec.input == "vectors":
         raise InvalidInputError(

@@ -11,11 +11,14 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from xsdc.defaults import DEFAULTS
 from xsdc.errors import DivergedError, InvalidInputError
 from xsdc.networks.layered import LayeredNetwork
 from xsdc.networks.network import Network
 from xsdc.networks.nystrom import ConvNystromLayer, NystromLayer
 from xsdc.validation import as_positive
+
+SCALE_FREE = 1e-15  # added to the size of gradients, which are small where the units of the data are large
 
 
 class _GradientRule(Optimizer, ABC):
@@ -143,9 +146,8 @@ def make_steps(
     *,
     lr: float,
     zeta: float = 0.0,
-    other: Callable[[list[nn.Parameter]], Optimizer] | None = None,
 ) -> list[Optimizer]:
-    """Make the optimizers for a network: one for each kind of parameter it has.
+    """Make the optimizers of the paper for a network: one for each kind of parameter it has.
 
     Parameters
     ----------
@@ -155,9 +157,6 @@ def make_steps(
         Length of step on the sphere, learning rate elsewhere.
     zeta : float, default 0
         Penalty on free filters.
-    other : callable, optional
-        Makes an optimizer for parameters that are not kernel filters, as ``lambda p: torch.optim.Adam(p, lr=1e-3)``.
-        None for plain gradient steps with the same ``lr`` and ``zeta``.
     """
     groups = group_parameters(network)
     steps: list[Optimizer] = []
@@ -166,5 +165,34 @@ def make_steps(
     if groups.penalised:
         steps.append(PenalisedStep(groups.penalised, lr=lr, zeta=zeta))
     if groups.other:
-        steps.append(other(groups.other) if other else PenalisedStep(groups.other, lr=lr, zeta=zeta))
+        steps.append(PenalisedStep(groups.other, lr=lr, zeta=zeta))
     return steps
+
+
+def adaptive_steps(network: Network, *, zeta: float = 0.0) -> list[Optimizer]:
+    """Make optimizers whose steps do not depend on the scale of the gradient, nor on the units of the data.
+
+    Filters on the sphere take steps of one length. Everything else takes those of Adam (Kingma and Ba, 2015), filters
+    in the space of the data relative to their spread.
+
+    Parameters
+    ----------
+    network : Network
+        The network; a fixed one gets no optimizer.
+    zeta : float, default 0
+        Penalty on what is not on the sphere.
+    """
+    groups = group_parameters(network)
+    steps: list[Optimizer] = [SphereStep(groups.sphere, lr=DEFAULTS.sphere_rate)] if groups.sphere else []
+    free = [
+        {"params": [V], "lr": DEFAULTS.filter_rate * _spread(V.detach()), "eps": SCALE_FREE} for V in groups.penalised
+    ]
+    weights = [{"params": groups.other, "lr": DEFAULTS.weight_rate}] if groups.other else []
+    if free or weights:
+        steps.append(torch.optim.Adam([*free, *weights], weight_decay=2 * zeta))
+    return steps
+
+
+def _spread(V: Tensor) -> float:
+    """Root mean square distance of filters (m, d) from their mean, per coordinate; of one filter its own size."""
+    return float((V - V.mean(0) if len(V) > 1 else V).square().mean().sqrt())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -74,23 +75,35 @@ def load_network(path: str | os.PathLike[str], *, module: object | None = None) 
     Network
     """
     description, tensors = _read(Path(path))
+    strange = sorted(name for name, value in tensors.items() if not bool(torch.isfinite(value).all()))
+    if strange:
+        raise InvalidInputError(f"{path} is damaged: {strange[0]} has entries that are no finite numbers.")
     limiting: dict[str, Any] = {name: tensors.pop(LIMITS + name) for name in LIMITING if LIMITS + name in tensors}
     try:
+        if description["kind"] == "layers":  # without memory first: a description may say any size
+            with torch.device("meta"):
+                _require_alike(_state(_remake(description, module, path=Path(path))), tensors, path)
         network = _remake(description, module, path=Path(path))
         if "limits" in description:
             network.limits = Limits(**limiting, **description["limits"])
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, RuntimeError) as error:
+        if isinstance(error, InvalidInputError):
+            raise
         raise InvalidInputError(f"{path} holds no complete description of a network ({error!r}).") from error
     state = _state(network)
+    _require_alike(state, tensors, path)
+    with torch.no_grad():
+        for name, value in state.items():
+            value.copy_(tensors[name])
+    return network
+
+
+def _require_alike(state: Mapping[str, Tensor], tensors: Mapping[str, Tensor], path: str | os.PathLike[str]) -> None:
     wrong = [name for name in state.keys() | tensors.keys() if _shape(state.get(name)) != _shape(tensors.get(name))]
     if wrong:
         raise InvalidInputError(
             f"The tensors in {path} do not fit the network: {', '.join(sorted(wrong)[:5])} differ in name or shape."
         )
-    with torch.no_grad():
-        for name, value in state.items():
-            value.copy_(tensors[name])
-    return network
 
 
 def _state(network: Network) -> dict[str, Tensor]:

@@ -1,4 +1,4 @@
-"""The networks that have a name: the paper's three, a small plain one, and the choice by the data."""
+"""The networks that have a name: the paper's three, two that are made for the size of the images, and the choice."""
 
 from __future__ import annotations
 
@@ -31,16 +31,30 @@ CKN_GM = NetworkConfig(
     ),
 )
 
-CNN = NetworkConfig(
-    name="cnn",
-    layers=(
-        LayerConfig(32, patch=3, padding=1, kernel="relu", pooling="max", pool_size=2),
-        LayerConfig(64, patch=3, padding=1, kernel="relu", pooling="max", pool_size=2),
-        LayerConfig(64, patch=3, padding=1, kernel="relu", pooling="global"),
-    ),
-)
 
-NETWORKS = {config.name: config for config in (KN, LENET5_CKN, CKN_GM, CNN)}
+def cnn_for(height: int, width: int) -> NetworkConfig:
+    """Make a plain convolutional network for images of any size.
+
+    Four layers of 3×3 patches, with maxima over 2×2 after three of them as long as the map has two pixels a side, and
+    one mean over what is left. Larger images first pass layers that halve them until they have at most 40 pixels a
+    side.
+    """
+    smaller, larger = sorted((height, width))
+    layers: list[LayerConfig] = []
+
+    def add(filters: int, *, halve: bool) -> None:
+        nonlocal smaller, larger
+        pool = "max" if halve and smaller > 1 else None
+        layers.append(LayerConfig(filters, patch=3, padding=1, kernel="relu", pooling=pool))
+        if pool:
+            smaller, larger = smaller // 2, larger // 2
+
+    while larger > 40 and smaller > 1:
+        add(32, halve=True)
+    for filters, halve in ((32, True), (64, True), (64, False)):
+        add(filters, halve=halve)
+    layers.append(LayerConfig(128, patch=3, padding=1, kernel="relu", pooling="global"))
+    return NetworkConfig(tuple(layers), name="cnn")
 
 
 def ckn_for(height: int, width: int) -> NetworkConfig:
@@ -59,17 +73,14 @@ def ckn_for(height: int, width: int) -> NetworkConfig:
     return NetworkConfig(tuple(layers), input="gradient-map", name="ckn")
 
 
-def choose_config(input_shape: tuple[int, ...]) -> NetworkConfig:
-    """Choose a network by the shape of one input, (d,) or (C, H, W).
+NETWORKS = {config.name: config for config in (KN, LENET5_CKN, CKN_GM)}
+SIZED = {"ckn": ckn_for, "cnn": cnn_for}  # made for the size of the images
+NAMES = (*NETWORKS, *SIZED)
 
-    ``kn`` for vectors, ``lenet5-ckn`` for gray images of 28×28, `ckn_for` other gray and colour images, and
-    ``cnn`` for what has no green channel or is too small for a gradient.
-    """
+
+def choose_config(input_shape: tuple[int, ...]) -> NetworkConfig:
+    """Choose a network by the shape of one input, (d,) or (C, H, W): ``kn`` for vectors, `cnn_for` images."""
     if len(input_shape) == 1:
         return KN
-    C, H, W = input_shape
-    if (C, H, W) == (1, 28, 28):
-        return LENET5_CKN
-    if C in (1, 3, 4) and min(H, W) >= 2:
-        return ckn_for(H, W)
-    return CNN
+    _, H, W = input_shape
+    return cnn_for(H, W)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xsdc.data import Dataset
-from xsdc.data.text import read_text
+from xsdc.data.layout import read_rows
 from xsdc.errors import InvalidInputError
 
 Pairs = npt.NDArray[np.int64]
@@ -147,7 +147,7 @@ def read_answers(path: Path, dataset: Dataset) -> list[Answer]:
     """
     if not path.is_file():
         raise InvalidInputError(f"There is no file {path} of corrections.")
-    rows = [(line, [cell.strip() for cell in cells]) for line, cells in read_text(path).rows()]
+    rows = read_rows(path)
     if not rows:
         raise InvalidInputError(f"{path} is empty.")
     lookup = _Lookup(dataset, path)

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from xsdc import __version__
+from xsdc.data import Limits, Preparation, Reading
+from xsdc.data.preparation import KINDS
 from xsdc.errors import InvalidInputError
 
 # Options of the estimator that belong to a process and not to a run.
@@ -39,6 +41,22 @@ class DataOptions:
         How numbers are scaled: "auto", "standard" or "none".
     image_size : int or None
         Side to which images are brought.
+    delimiter, decimal, encoding : str or None
+        What separates cells of a table in text, its decimal sign and its letters, where they are not to be guessed.
+    header : bool or None
+        Whether a line of a table names its columns.
+    skip_rows : int or None
+        Lines before a table.
+    missing : tuple of str
+        Further cells that mean that nothing is known.
+    sheet : str or None
+        Sheet of a workbook.
+    kind : str
+        What vectors hold: "auto", "numbers", "counts" or "words".
+    text_encoder : str or None
+        Name of a sentence encoder for free text.
+    limits : dict or None
+        Bytes, rows, columns and seconds that reading may take, where not the usual ones.
     """
 
     source: str
@@ -53,19 +71,49 @@ class DataOptions:
     keep_labels: int | None = None
     scale: Literal["auto", "standard", "none"] = "auto"
     image_size: int | None = None
+    limits: dict[str, float] | None = None
+    delimiter: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    header: bool | None = None
+    skip_rows: int | None = None
+    missing: tuple[str, ...] = ()
+    sheet: str | None = None
+    kind: Literal["auto", "numbers", "counts", "words"] = "auto"
+    text_encoder: str | None = None
+
+    def reading(self) -> Reading:
+        """Return how a table is written, as far as it is said."""
+        return Reading(
+            self.delimiter, self.decimal, self.encoding, self.header, self.skip_rows, self.missing, self.sheet
+        )
+
+    def preparation(self) -> Preparation:
+        """Return how columns are to become numbers."""
+        return Preparation(scale=self.scale, kind=self.kind, text_encoder=self.text_encoder)
 
     def __post_init__(self) -> None:
-        words = ("label_column", "truth_column", "id_column", "must_link", "cannot_link", "links")
+        words = (
+            *("label_column", "truth_column", "id_column", "must_link", "cannot_link", "links"),
+            *("delimiter", "decimal", "encoding", "sheet", "text_encoder"),
+        )
         for name in words:
             _require(getattr(self, name) is None or isinstance(getattr(self, name), str), name, "text", self)
         _require(isinstance(self.source, str) and self.source.strip() != "", "source", "the name of what to read", self)
-        for name, wanted in (("ignore", "a list of columns"), ("corrections", "a list of files")):
+        names = {"ignore": "columns", "corrections": "files", "missing": "cells"}
+        for name, of in names.items():
             some = getattr(self, name)
-            _require(isinstance(some, tuple | list) and all(isinstance(each, str) for each in some), name, wanted, self)
-        for name in ("keep_labels", "image_size"):
+            listed = isinstance(some, tuple | list) and all(isinstance(each, str) for each in some)
+            _require(listed, name, f"a list of {of}", self)
+        for name in ("keep_labels", "image_size", "skip_rows"):
             value = getattr(self, name)
             _require(value is None or (type(value) is int and value >= 0), name, "a whole number", self)
+        _require(self.header in (None, True, False), "header", "true or false", self)
+        _require(self.limits is None or isinstance(self.limits, dict), "limits", "names with numbers", self)
+        Limits.of(self.limits)
         _require(self.scale in ("auto", "standard", "none"), "scale", "auto, standard or none", self)
+        _require(self.kind in KINDS, "kind", "auto, numbers, counts or words", self)
+        self.reading()
 
 
 def _require(holds: bool, name: str, wanted: str, owner: object) -> None:
@@ -118,7 +166,7 @@ class Configuration:
             if missing:
                 raise InvalidInputError(f"{path} is not the configuration of a run: it has no {min(missing)!r}.")
             data = dict(content["data"])
-            for name in ("ignore", "corrections"):
+            for name in ("ignore", "corrections", "missing"):
                 if isinstance(data.get(name), list):
                     data[name] = tuple(data[name])
             strange = data.keys() - {each.name for each in fields(DataOptions)}

@@ -18,6 +18,7 @@ from xsdc.runs.configuration import Configuration, DataOptions
 from xsdc.runs.fit import fit_run
 from xsdc.runs.folder import RunFolder
 from xsdc.runs.given import read_given
+from xsdc.runs.publishing import abandon, claim, held
 from xsdc.training import Callback
 
 LABELS = (0, 10, 50)
@@ -37,12 +38,15 @@ def demo_run(
     """
     folders = [RunFolder(out / f"{labels}-labels") for labels in LABELS]
     for folder in folders:
-        folder.claim(force=force)
+        with held(folder):
+            claim(folder, force=force)
+            abandon(folder)
     for labels, folder in zip(LABELS, folders, strict=True):
         configuration = Configuration.make(DataOptions("digits", keep_labels=labels), OPTIONS)
         metrics = fit_run(
             configuration,
             folder,
+            force=force,
             report=labels == LABELS[-1],
             callbacks=callbacks,
             announce=partial(_announce, announce, labels),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 
-from xsdc.data import fit_preparation
+from xsdc.data import prepare
 from xsdc.errors import ContradictionError, InfeasibleError, InvalidInputError
 from xsdc.runs.configuration import Configuration
 from xsdc.runs.fit import check_knowledge
@@ -51,8 +51,9 @@ def _clashes(given: Given, configuration: Configuration) -> Iterator[Symptom]:
 
 def _preparation(given: Given, configuration: Configuration) -> Iterator[Symptom]:
     try:
-        preparation, _ = fit_preparation(given.at_hand, scale=configuration.data.scale)
+        preparation = configuration.data.preparation().fit(given.at_hand)
+        prepared = prepare(given.at_hand, preparation)
     except InvalidInputError as error:
         yield Symptom("error", "columns", str(error))
     else:
-        yield from (Symptom("note", "columns", text) for text in preparation.notes)
+        yield from (Symptom("note", "columns", text) for text in prepared.preparation.notes_)

@@ -6,7 +6,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -27,6 +27,7 @@ from xsdc.runs.folder import RunFolder, read_metrics, write_json
 from xsdc.runs.given import Given, read_given
 from xsdc.runs.learned import finish, learn
 from xsdc.runs.metrics import list_suspicious, match_truth, summarise
+from xsdc.runs.publishing import abandon, claim, held, open_run, publish, replace_output
 from xsdc.runs.symptoms import FEW_LABELS, find_symptoms
 from xsdc.runs.words import in_words
 from xsdc.training import Callback, Processes
@@ -72,43 +73,65 @@ def fit_run(
         The metrics.
     """
     begun = time.perf_counter()
-    announce("Reading")
     processes = Processes.here()
-    given, learned = processes.each(partial(_read, configuration, folder, resume=resume))
-    processes.agree(partial(_begin, folder, configuration, force=force, resume=resume))
-    again = processes.agree(folder.preparation.is_file)
-    abandon = not resume and processes.first
-    with _place_for_points(folder, processes) as where:
-        with _abandoned_on_error(folder, really=abandon):
+    work = folder.unfinished
+    fresh = not resume and processes.first
+    with _held_by_first(folder, processes):
+        announce("Reading")
+        given, learned = processes.each(partial(_read, configuration, work, resume=resume))
+        processes.agree(partial(_begin, folder, configuration, force=force, resume=resume))
+        again = processes.agree(work.preparation.is_file)
+        with _abandoned_on_error(folder, really=fresh), _place_for_points(work, processes) as where:
             prepared = processes.each(partial(finish, learned, given, where, again=again))
-        if processes.first:
-            prepared.preparation.save(folder.preparation)
-        read = time.perf_counter()
+            if processes.first:
+                prepared.preparation.save(work.preparation)
+            read = time.perf_counter()
 
-        announce("Training and labelling")
-        points = choose_points(given, seed=configuration.seed)
-        first = FirstFeatures(points)
-        model = make_estimator(configuration, given, callbacks=[first, *callbacks])
-        with warnings.catch_warnings(record=True) as caught, _abandoned_on_error(folder, really=abandon):
-            warnings.simplefilter("always")
-            model.fit(prepared.Z, given.y, **given.facts, checkpoints=folder.checkpoints, resume=resume)
-        fitted = time.perf_counter()
+            announce("Training and labelling")
+            points = choose_points(given, seed=configuration.seed)
+            first = FirstFeatures(points)
+            model = make_estimator(configuration, given, callbacks=[first, *callbacks])
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                model.fit(prepared.Z, given.y, **given.facts, checkpoints=work.checkpoints, resume=resume)
+            fitted = time.perf_counter()
 
-        write = partial(
-            _write,
-            configuration,
-            folder,
-            given,
-            prepared,
-            model,
-            points=points,
-            before=first.features,
-            caught=caught,
-            times=(begun, read, fitted),
-            report=report,
-            announce=announce,
-        )
-        return processes.agree(write)
+            write = partial(
+                _write,
+                configuration,
+                work,
+                given,
+                prepared,
+                model,
+                points=points,
+                before=first.features,
+                caught=caught,
+                times=(begun, read, fitted),
+                report=report,
+                announce=announce,
+            )
+            metrics = processes.agree(write)
+        processes.agree(partial(_end, folder, metrics))
+        return metrics
+
+
+@contextmanager
+def _held_by_first(folder: RunFolder, processes: Processes) -> Iterator[None]:
+    """Hold the lock of a folder; of many processes the first one does."""
+    with ExitStack() as stack:
+
+        def hold() -> None:
+            stack.enter_context(held(folder))
+
+        processes.agree(hold)
+        yield
+
+
+def _end(folder: RunFolder, metrics: dict[str, Any]) -> None:
+    """Put what was made in its place; a finished run is not replaced by one that was interrupted."""
+    interrupted = metrics["training"]["interrupted"]
+    if not (interrupted and is_finished(folder)):
+        publish(folder, keep_states=interrupted)
 
 
 def _read(configuration: Configuration, folder: RunFolder, *, resume: bool) -> tuple[Given, Prepared | Preparation]:
@@ -139,20 +162,23 @@ def _abandoned_on_error(folder: RunFolder, *, really: bool) -> Iterator[None]:
     try:
         yield
     except InvalidInputError:
-        steps = [int(path.stem.removeprefix("step-")) for path in folder.checkpoints.glob("step-*.state")]
+        steps = [int(path.stem.removeprefix("step-")) for path in folder.unfinished.checkpoints.glob("step-*.state")]
         if really and not any(steps):
-            folder.abandon()
+            abandon(folder)
         raise
 
 
 def _begin(folder: RunFolder, configuration: Configuration, *, force: bool, resume: bool) -> None:
-    """Make the folder ready."""
+    """Make room for the run, or clear away what one that was cut off was just writing."""
+    work = folder.unfinished
     if resume:
-        folder.metrics.unlink(missing_ok=True)
-        folder.drop_prepared()
+        work.path.mkdir(exist_ok=True)
+        work.drop_prepared()
     else:
-        folder.claim(force=force)
-    write_json(folder.configuration, configuration.as_dict())
+        data = configuration.data
+        read = (data.source, data.must_link, data.cannot_link, data.links)
+        claim(folder, force=force, inputs=[Path(name) for name in read if name is not None])
+    write_json(work.configuration, configuration.as_dict())
 
 
 def _write(
@@ -169,7 +195,7 @@ def _write(
     report: bool,
     announce: Announce,
 ) -> dict[str, Any]:
-    """Write what was found, the metrics last; states of training go when all else is there."""
+    """Write what was found, the metrics last."""
     announce("Writing")
     Z = prepared.Z
     model.save(folder.model)
@@ -183,7 +209,7 @@ def _write(
     write_json(folder.history, model.history_)
     truth = match_truth(model, given, codes)
     keep_drawing(folder.points, given, model, Z, points=points, before=before, truth=truth)
-    notes = [in_words(text) for text in (*given.dataset.notes, *prepared.preparation.notes)]
+    notes = [in_words(text) for text in (*given.dataset.notes, *prepared.preparation.notes_)]
     said = list_warnings(given, configuration, model, caught)
     metrics = summarise(model, given, codes, probability, shape=Z.shape[1:], notes=notes, warnings=said)
     begun, read, fitted = times
@@ -192,10 +218,9 @@ def _write(
     if report:
         announce("Drawing the report")
         write_report(read_findings(folder, metrics), folder.report)
+    else:
+        folder.report.unlink(missing_ok=True)  # of a run that was cut off
     write_json(folder.metrics, metrics)
-    folder.forget_replaced()
-    if not metrics["training"]["interrupted"]:
-        remove_states(folder)
     return metrics
 
 
@@ -213,8 +238,9 @@ def check_knowledge(given: Given, configuration: Configuration) -> None:
 
 def read_resumed(folder: RunFolder, asked: Configuration | None) -> Configuration:
     """Read the configuration of a run to go on with; refuse another one."""
-    folder.require(folder.configuration)
-    configuration = Configuration.read(folder.configuration)
+    begun = folder.unfinished if folder.begun else folder
+    begun.require(begun.configuration)
+    configuration = Configuration.read(begun.configuration)
     if asked is not None and asked.as_dict() != configuration.as_dict():
         old, new = (flatten(c.as_dict()) for c in (configuration, asked))
         name = next(name for name in {**old, **new} if old.get(name) != new.get(name))
@@ -246,23 +272,32 @@ class Task:
 
 def find_task(folder: RunFolder, asked: Configuration | None, *, resume: bool, restarted: bool = False) -> Task:
     """Find out whether to begin or to go on; a process that was started anew goes on with its own run unasked."""
-    if restarted and asked is not None and folder.configuration.exists():
-        resume = resume or Configuration.read(folder.configuration).as_dict() == asked.as_dict()
+    if restarted and asked is not None and folder.begun:
+        resume = resume or Configuration.read(folder.unfinished.configuration).as_dict() == asked.as_dict()
     if asked is not None and not resume:
         return Task(asked)
-    return Task(read_resumed(folder, asked), resume=True, finished=is_finished(folder))
+    folder = open_run(folder.path)
+    finished = not folder.begun and is_finished(folder)
+    return Task(read_resumed(folder, asked), resume=True, finished=finished)
 
 
 def is_finished(folder: RunFolder) -> bool:
-    """Whether there is nothing to go on with."""
+    """Whether a run has come to its end in its place, and was not interrupted."""
     return folder.finished and not read_metrics(folder)["training"]["interrupted"]
 
 
 def remake_report(folder: RunFolder, out: Path | None = None) -> Path:
     """Draw the report of a finished run again."""
     folder.require(folder.metrics, folder.history, folder.configuration, folder.labels, folder.points)
+    findings = read_findings(folder, read_metrics(folder))
     target = folder.report if out is None else out
-    write_report(read_findings(folder, read_metrics(folder)), target)
+    with tempfile.TemporaryDirectory(prefix=".xsdc-", dir=target.parent) as place:  # on the disk of the target
+        made = Path(place) / target.name
+        write_report(findings, made)
+        if target.resolve() == folder.report.resolve():
+            replace_output(folder, made, folder.report)
+        else:
+            made.replace(target)
     return target
 
 
@@ -313,13 +348,6 @@ def list_warnings(
 def is_for_users(warning: warnings.WarningMessage) -> bool:
     """Whether a warning speaks of the data and not of code."""
     return not issubclass(warning.category, DeprecationWarning | FutureWarning | PendingDeprecationWarning)
-
-
-def remove_states(folder: RunFolder) -> None:
-    """Remove the states of a training that has come to its end."""
-    for path in folder.checkpoints.glob("step-*"):
-        path.unlink()
-    folder.checkpoints.rmdir()
 
 
 def flatten(nested: dict[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -1,8 +1,13 @@
-"""The folder of a run: which file holds what, written whole, never over something unasked."""
+"""The folder of a run: which file holds what.
+
+A run is made in a folder of its own within that of the user (`RunFolder.unfinished`), and moved to its place once it is
+whole (`xsdc.runs.publishing`).
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,103 +93,84 @@ class RunFolder:
         return self.path / "prepared"
 
     @property
-    def replaced(self) -> Path:
-        """A finished run that another one is about to replace."""
-        return self.path / ".replaced-run"  # a name that no file of the user's has: it is removed unasked
+    def manifest(self) -> Path:
+        """Which files the run wrote, with their hashes."""
+        return self.path / "manifest.json"
 
-    def written(self) -> list[Path]:
-        """Files of a run that are there."""
-        ours = (
+    @property
+    def lock(self) -> Path:
+        """Held by the process that writes here."""
+        return self.path / ".lock"
+
+    @property
+    def unfinished(self) -> RunFolder:
+        """The run that is being made here."""
+        return RunFolder(self.path / ".unfinished-run")  # names that no file of the user's has: removed unasked
+
+    @property
+    def complete(self) -> RunFolder:
+        """A run that is whole and on its way to its place."""
+        return RunFolder(self.path / ".complete-run")
+
+    def outputs(self) -> list[Path]:
+        """Files that a finished run may have, whether they are there or not; the metrics come last."""
+        return [
             self.configuration,
-            self.model,
             self.preparation,
+            self.model,
             self.labels,
             self.suspicious,
             self.changes,
-            self.metrics,
             self.history,
             self.points,
             self.report,
-            self.checkpoints,
-            self.prepared,
-        )
-        return [path for path in ours if path.exists()]
+            self.metrics,
+        ]
+
+    def written(self) -> list[Path]:
+        """Files of a finished run that are there."""
+        return [path for path in self.outputs() if path.exists()]
 
     @property
     def finished(self) -> bool:
         """Whether a run has come to its end here."""
         return self.metrics.exists()
 
-    def claim(self, *, force: bool) -> None:
-        """Make the folder ready for a new run; what a former one left is only removed by force."""
-        if self.path.exists() and not self.path.is_dir():
-            raise InvalidInputError(f"{self.path} is a file, not a folder. Give another name with --out.")
-        left = self.written()
-        if left and not force:
-            raise InvalidInputError(
-                f"{self.path} already holds a run. Give another folder with --out, --force to replace it"
-                + ("." if self.finished else ", or --resume to go on with it.")
-            )
-        if self.finished:
-            self._set_aside(left)
-        self.clear()
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InvalidInputError(f"{self.path} cannot be made: {error.strerror}.") from error
-
-    def _set_aside(self, files: list[Path]) -> None:
-        """Keep a finished run until the one that replaces it has ended."""
-        self.forget_replaced()
-        self.replaced.mkdir()
-        for path in files:
-            path.rename(self.replaced / path.name)
-
-    def forget_replaced(self) -> None:
-        """Remove the run that was replaced."""
-        if self.replaced.exists():
-            shutil.rmtree(self.replaced)
-
-    def clear(self) -> None:
-        """Remove the files of a run, and nothing else."""
-        for path in self.written():
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    @property
+    def begun(self) -> bool:
+        """Whether a run has begun here and not come to its end."""
+        return self.unfinished.configuration.exists()
 
     def drop_prepared(self) -> None:
         """Remove prepared points, which a fit needs only while it runs."""
         if self.prepared.exists():
             shutil.rmtree(self.prepared)
 
-    def abandon(self) -> None:
-        """Leave nothing behind of a run that could not begin, and put back the one that it was to replace."""
-        self.clear()
-        if self.replaced.exists():
-            for path in self.replaced.iterdir():
-                path.rename(self.path / path.name)
-            self.replaced.rmdir()
-        if not any(self.path.iterdir()):
-            self.path.rmdir()
-
     def require(self, *paths: Path) -> None:
         """Raise where files of a run are missing."""
         missing = [path.name for path in paths if not path.is_file()]
-        if missing:
-            if self.configuration.exists() and not self.finished and (self.path / "tuning.json").exists():
-                raise InvalidInputError(
-                    f"{self.path} holds a search, not a run: xsdc fit --config {self.configuration}."
-                )
-            if self.configuration.exists() and not self.finished:
-                raise InvalidInputError(
-                    f"The run in {self.path} is not finished. Go on with it: xsdc fit --out {self.path} --resume."
-                )
-            raise InvalidInputError(f"{self.path} holds no run: {', '.join(missing)} is missing.")
+        if not missing:
+            return
+        if (self.path / "tuning.json").exists() and not self.finished:
+            raise InvalidInputError(f"{self.path} holds a search, not a run: xsdc fit --config {self.configuration}.")
+        if self.begun or (self.configuration.exists() and not self.finished):
+            raise InvalidInputError(
+                f"The run in {self.path} is not finished. Go on with it: xsdc fit --out {self.path} --resume."
+            )
+        raise InvalidInputError(f"{self.path} holds no run: {', '.join(missing)} is missing.")
 
 
 def write_json(path: Path, content: Any) -> None:
     """Write plain data, whole or not at all."""
-    partial = path.with_suffix(".partial")
-    partial.write_text(json.dumps(content, indent=1, default=_plain, ensure_ascii=False) + "\n", encoding="utf-8")
-    partial.replace(path)
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        with partial.open("w", encoding="utf-8") as file:
+            file.write(json.dumps(content, indent=1, default=_plain, ensure_ascii=False) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def read_json(path: Path) -> Any:

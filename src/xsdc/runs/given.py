@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from xsdc.data import Dataset, Rows, draw_sample, read_data, read_links, read_pairs
+from xsdc.data import Dataset, Limits, Rows, draw_sample, read_data, read_links, read_pairs
 from xsdc.errors import InvalidInputError
 from xsdc.fitting.points import in_turn
 from xsdc.runs.configuration import DataOptions
@@ -81,8 +81,10 @@ def read_given(options: DataOptions, *, seed: int = 0, in_memory: bool = True) -
         truth_column=options.truth_column,
         id_column=options.id_column,
         ignore=options.ignore,
+        reading=options.reading(),
         image_size=options.image_size,
         in_memory=in_memory,
+        limits=Limits.of(options.limits),
     )
     if options.keep_labels is not None:
         dataset = hide_labels(dataset, options.keep_labels, np.random.default_rng(seed))

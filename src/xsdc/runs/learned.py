@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from xsdc.data import Preparation, Prepared, Rows, fit_preparation, learn_from_sample, prepare_large
+from xsdc.data import Preparation, Prepared, Rows, learn_from_sample, prepare
 from xsdc.runs.configuration import Configuration
 from xsdc.runs.folder import RunFolder
 from xsdc.runs.given import Given
@@ -16,13 +16,13 @@ def learn(given: Given, configuration: Configuration, folder: RunFolder, *, resu
     A run that goes on takes the preparation that it began with: how much memory is free may have changed since.
     """
     begun = Preparation.load(folder.preparation) if resume and folder.preparation.is_file() else None
-    if not isinstance(given.dataset.X, Rows):
-        if begun is not None:
-            return Prepared(begun, begun.transform(given.dataset))
-        return Prepared(*fit_preparation(given.dataset, scale=configuration.data.scale))
+    large = isinstance(given.dataset.X, Rows)
     if begun is not None:
-        return begun
-    return learn_from_sample(given.dataset, given.at_hand, scale=configuration.data.scale)
+        return begun if large else prepare(given.dataset, begun, again=True)
+    preparation = configuration.data.preparation()
+    if large:
+        return learn_from_sample(given.dataset, given.at_hand, preparation)
+    return prepare(given.dataset, preparation.fit(given.dataset))
 
 
 def finish(learned: Prepared | Preparation, given: Given, where: Path, *, again: bool) -> Prepared:
@@ -42,4 +42,4 @@ def finish(learned: Prepared | Preparation, given: Given, where: Path, *, again:
     if isinstance(learned, Prepared):
         return learned
     where.mkdir()
-    return prepare_large(given.dataset, learned, where / "points.npy", again=again)
+    return prepare(given.dataset, learned, where / "points.npy", again=again)

@@ -25,7 +25,7 @@ BINS = 10
 MOST_VIOLATIONS = 50
 MOST_SUSPICIOUS = 50
 SAMPLE = "It holds for all points as far as the labeled ones are a random sample of them."
-CHOSEN_BY = "The state of the network was chosen by these labels, which makes it slightly too good. "
+BEFORE_TRAINING = "Measured without training, which has seen all labels; the final labels are mostly better. "
 
 
 def describe_data(given: Given, shape: tuple[int, ...], names: list[str], notes: list[str]) -> dict[str, Any]:
@@ -165,16 +165,15 @@ def measure(model: XSDC, given: Given, codes: Ints, probability: Floats) -> dict
                 ),
             }
     checked = model.checked_
-    if checked is None or not checked.unseen.any():
+    if checked is None:
         return None
-    probabilities = checked.probabilities[checked.unseen]
-    true = np.array([str(labels[i]) for i in checked.points[checked.unseen]])
-    found = names[probabilities.argmax(1)]
+    true = np.array([str(labels[i]) for i in checked.points])
+    found = names[checked.probabilities.argmax(1)]
     return {
-        "on": f"{len(true):,} given labels, each held out of training and of the classifiers that tell it",
-        "note": (CHOSEN_BY if model.history_["best_iteration"] else "") + SAMPLE,
+        "on": f"{len(true):,} given labels, each held out of the classifiers that tell it",
+        "note": (BEFORE_TRAINING if model.history_["best_iteration"] else "") + SAMPLE,
         "matched": False,
-        **_compare(true, found, true == found, probabilities.max(1)),
+        **_compare(true, found, true == found, checked.probabilities.max(1)),
     }
 
 
@@ -186,13 +185,11 @@ def tell_classes(given: Given) -> npt.NDArray[np.bool_]:
     return np.isin(component, component[told])
 
 
-def explain_unmeasured(model: XSDC, given: Given) -> str:
+def explain_unmeasured(given: Given) -> str:
     """Say why there is no accuracy, and how to get one."""
     if given.y is None:
         return "no true label is known; --truth-column names a column of labels to measure by."
-    if model.checked_ is None:
-        return "the fit needs all labels given; give more, and hold some back by --keep-labels or --truth-column."
-    return "the network was trained on the labels given; hold some back by --keep-labels or --truth-column."
+    return "the fit needs all labels given; give more, and hold some back by --keep-labels or --truth-column."
 
 
 def _compare(true: Texts, found: Texts, right: npt.NDArray[np.bool_], confidence: Floats) -> dict[str, Any]:
@@ -253,7 +250,7 @@ def summarise(
         "data": describe_data(given, shape, names, notes),
         "found": describe_found(model, given, codes, probability),
         "measured": measured,
-        "unmeasured": explain_unmeasured(model, given) if measured is None else None,
+        "unmeasured": explain_unmeasured(given) if measured is None else None,
         "training": {
             "steps": model.n_iter_,
             "best_iteration": model.history_["best_iteration"],

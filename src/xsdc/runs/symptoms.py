@@ -5,13 +5,27 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from pandas.api import types
+from scipy import sparse
 
-from xsdc.data.suspects import find_choices, find_partly, find_unknown, is_called_code, looks_like_ids
+from xsdc.data.checks import (
+    find_absurd,
+    find_choices,
+    find_partly,
+    find_typos,
+    find_unknown,
+    is_called_code,
+    looks_like_ids,
+    names_rows,
+)
+from xsdc.data.columns import as_words
+from xsdc.data.roles import looks_like_labels
 from xsdc.runs.given import Given
 
 Level = Literal["error", "warning", "note"]
@@ -20,6 +34,7 @@ FEW = 3  # labels of a class
 UNEVEN = 20  # times as many labels of one class as of another
 MOSTLY = 0.995  # of a column one value
 SHOWN = 5
+MOST_CLASSES = 20  # of a column that may hold labels
 ADVICE = {
     "constant columns": "they say nothing and are left out.",
     "nearly constant columns": f"one value in more than {MOSTLY:.1%} of the rows.",
@@ -89,9 +104,21 @@ def _labels(given: Given) -> Iterator[Symptom]:
                 "warning", "labels that look alike", f"{' and '.join(sorted(map(repr, group)))}: one class or two?"
             )
     yield from _misread_labels(counts, named)
+    yield from _typos("labels", counts)
     if len(counts) == 1:
         yield Symptom(
             "warning", "a single class", f"All labels say {next(iter(counts))}. Set --n-clusters if there are more."
+        )
+
+
+def _typos(where: str, counts: Counter[Any]) -> Iterator[Symptom]:
+    """Words that differ from frequent ones by a letter."""
+    typos = find_typos(counts)
+    if typos:
+        pairs = [f"`{word}` ({counts[word]:,}) beside `{meant}` ({counts[meant]:,})" for word, meant in typos.items()]
+        shown = ", ".join(pairs[:SHOWN])
+        yield Symptom(
+            "warning", "typing errors", f"{where}: {shown}{_more(pairs)}. Correct them if they mean the same."
         )
 
 
@@ -162,16 +189,23 @@ def _same_rows(X: Any) -> npt.NDArray[np.int64]:
     if isinstance(X, pd.DataFrame):
         keys = pd.util.hash_pandas_object(X.astype(str), index=False).to_numpy()
     else:
-        flat = np.ascontiguousarray(np.asarray(X).reshape(len(X), -1))
-        keys = np.array([hash(row.tobytes()) for row in flat])
+        rows = _sparse_rows(X) if sparse.issparse(X) else np.ascontiguousarray(np.asarray(X).reshape(len(X), -1))
+        keys = np.array([hash(row.tobytes()) for row in rows])
     return np.unique(keys, return_inverse=True)[1].astype(np.int64)
+
+
+def _sparse_rows(X: Any) -> Iterator[npt.NDArray[Any]]:
+    for begin, end in pairwise(X.indptr):
+        yield np.concatenate([X.indices[begin:end].astype(np.float64), X.data[begin:end].astype(np.float64)])
 
 
 def _columns(given: Given) -> Iterator[Symptom]:
     X = given.at_hand.X
     if not isinstance(X, pd.DataFrame):
         if given.at_hand.kind == "vectors":
-            constant = int((np.ptp(X, axis=0) == 0).sum())
+            ends = X.max(axis=0), X.min(axis=0)
+            high, low = (end.toarray().ravel() if sparse.issparse(end) else end for end in ends)
+            constant = int((high == low).sum())
             if constant:
                 yield Symptom("note", "constant columns", f"{constant} of {X.shape[1]} columns say nothing.")
         return
@@ -180,12 +214,64 @@ def _columns(given: Given) -> Iterator[Symptom]:
         for what in _suspicions(X[name]):
             suspects[what].append(str(name))
         yield from _partly_numbers(str(name), X[name])
+        yield from _cells(given, str(name), X[name])
+    yield from _suggestions(given, X)
     for what, advice in ADVICE.items():
         names = suspects[what]
         if names:
             level: Level = "warning" if what in WARNED else "note"
             yield Symptom(level, what, f"{', '.join(names[:SHOWN])}{_more(names)}: {advice}")
     yield from _telltales(given, X)
+
+
+def _cells(given: Given, name: str, column: pd.Series) -> Iterator[Symptom]:
+    """Single cells that look like mistakes."""
+    if types.is_numeric_dtype(column) and not types.is_bool_dtype(column):
+        odd = find_absurd(column.to_numpy(dtype=np.float64, na_value=np.nan))
+        if odd:
+            rows = given.at_hand.ids
+            shown = ", ".join(f"{column.iloc[i]:g} in {_row_name(given)} {rows[i]}" for i in odd)
+            median = float(column.median())
+            yield Symptom(
+                "warning",
+                "absurd values",
+                f"`{name}`: {shown}, where the median is {median:g}. They count as they are.",
+            )
+    elif not isinstance(column.dtype, pd.CategoricalDtype):
+        words = Counter(word for word in as_words(column) if word)
+        if len(words) <= len(column) / 2:
+            yield from _typos(f"`{name}`", words)
+
+
+def _row_name(given: Given) -> str:
+    return "row" if given.dataset.id_name == "row" else f"the row of {given.dataset.id_name}"
+
+
+def _suggestions(given: Given, X: pd.DataFrame) -> Iterator[Symptom]:
+    """Columns that may be ids or labels, where nobody has named any."""
+    if given.dataset.id_name == "row":
+        names = [str(name) for name in X.columns if names_rows(str(name), X[name])]
+        if names:
+            yield Symptom(
+                "note", "columns that may name the rows", f"{_listed(names)}: --id-column {names[0]} says so."
+            )
+    if given.names_classes or given.dataset.truth is not None:
+        return
+    by_name = looks_like_labels([str(name) for name in X.columns])
+    if by_name is not None:
+        return  # reading has said so
+    words = {str(name): as_words(X[name]) for name in X.columns if not types.is_numeric_dtype(X[name])}
+    names = [name for name, cells in words.items() if "" in cells and 2 <= len(set(cells) - {""}) <= MOST_CLASSES]
+    if names:
+        yield Symptom(
+            "note",
+            "columns that may hold labels",
+            f"{_listed(names)}: a few words, and empty cells. If one holds labels, --label-column {names[0]} says so.",
+        )
+
+
+def _listed(names: list[str]) -> str:
+    return f"{', '.join(names[:SHOWN])}{_more(names)}"
 
 
 def _suspicions(column: pd.Series) -> Iterator[str]:

@@ -21,14 +21,16 @@ class TableWriter:
     ----------
     path : Path
         The file.
+    packed : bool
+        Whether it is Parquet whatever its name.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, packed: bool = False) -> None:
         self.path = path
         self.n = 0
         self._partial = path.with_name(f".{path.name}.partial")
         self._packed: Any = None
-        self._arrow: Any = _pyarrow() if path.suffix.lower() in PARQUET else None
+        self._arrow: Any = _pyarrow() if packed or path.suffix.lower() in PARQUET else None
 
     def __enter__(self) -> TableWriter:
         return self

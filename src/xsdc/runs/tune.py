@@ -10,13 +10,17 @@ from typing import Any
 
 import pandas as pd
 
-from xsdc.data import fit_preparation
+from xsdc.data.roles import listed
 from xsdc.errors import InvalidInputError
 from xsdc.runs.configuration import Configuration
 from xsdc.runs.fit import check_knowledge, make_estimator
-from xsdc.runs.folder import write_json
-from xsdc.runs.given import read_given
+from xsdc.runs.folder import RunFolder, write_json
+from xsdc.runs.given import Given, read_given
+from xsdc.runs.manifest import Manifest
+from xsdc.runs.publishing import held
 from xsdc.tuning import tune
+
+WRITTEN = ("config.json", "trials.csv", "tuning.json")  # beside the study, which goes on
 
 
 def tune_run(
@@ -57,11 +61,52 @@ def tune_run(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the trials say it again
         check_knowledge(given, configuration)
-    _, Z = fit_preparation(given.dataset, scale=configuration.data.scale)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidInputError(f"{out} cannot be made: {error.strerror}.") from error
+    Z = configuration.data.preparation().fit_transform(given.dataset)
+    with held(RunFolder(out)):
+        return _search(
+            configuration,
+            given,
+            Z,
+            out,
+            space=space,
+            sampler=sampler,
+            criterion=criterion,
+            validation=validation,
+            n_trials=n_trials,
+            timeout=timeout,
+            storage=storage,
+            announce=announce,
+            advance=advance,
+        )
+
+
+def _search(
+    configuration: Configuration,
+    given: Given,
+    Z: Any,
+    out: Path,
+    *,
+    space: Mapping[str, Any] | None,
+    sampler: Any,
+    criterion: Any,
+    validation: Any,
+    n_trials: int | None,
+    timeout: float | None,
+    storage: str | None,
+    announce: Callable[[str], None],
+    advance: Callable[[int, int, str], None],
+) -> dict[str, Any]:
+    """Make the trials and write what they say; only what an earlier search wrote is replaced."""
+    written = [out / name for name in WRITTEN]
+    if RunFolder(out).finished or RunFolder(out).begun:
+        raise InvalidInputError(f"{out} holds a run. Give another folder with --out.")
+    manifest = Manifest.read(RunFolder(out).manifest)
+    foreign = manifest.foreign(written)
+    if foreign:
+        raise InvalidInputError(
+            f"{listed([path.name for path in foreign])} in {out} was not written by a search, or was changed since; it"
+            " would be replaced. Move it away, or give another folder with --out."
+        )
     announce("Trials")
 
     def told(trial: dict[str, Any]) -> None:
@@ -97,6 +142,7 @@ def tune_run(
         "trials": result.trials,
     }
     write_json(out / "tuning.json", said)
+    manifest.with_files(written).write(RunFolder(out).manifest)
     return said
 
 

@@ -9,6 +9,7 @@ from functools import cache
 
 from xsdc.runs.configuration import NOT_KEPT, DataOptions
 
+OPTION = re.compile(r"option `(\w+)`")
 OTHERS = {"n_trials": "--trials"}  # of commands that take more than data and estimator
 
 
@@ -36,5 +37,6 @@ def in_words(message: str) -> str:
 
     Names of one word, like ridge, are left: they are words of their own.
     """
+    message = OPTION.sub(lambda found: f"option {option_words().get(found[1], found[0])}", message)
     said = _pattern().sub(lambda found: option_words()[found["stored"] or found["said"]], message)
     return said.replace("data.source", "DATA").replace("another study_name", "another --out")

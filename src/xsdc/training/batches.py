@@ -57,8 +57,31 @@ class Batches:
     unlabeled_size: int
     copies: int = 1
 
-    def draw(self, generator: torch.Generator, *, labeled_only: bool = False, weights: Tensor | None = None) -> Batch:
-        """Draw the points of one step, unlabeled ones by weights of all points of the data where there are any."""
+    def draw(
+        self,
+        generator: torch.Generator,
+        *,
+        labeled_only: bool = False,
+        together: bool = False,
+        weights: Tensor | None = None,
+    ) -> Batch:
+        """Draw the points of one step.
+
+        Parameters
+        ----------
+        generator : torch.Generator
+            Source of randomness.
+        labeled_only : bool
+            Whether to draw no unlabeled points.
+        together : bool
+            Whether to draw labeled points along with the unlabeled ones, as one of them.
+        weights : Tensor, shape (n,), optional
+            By which unlabeled points are drawn, one for each point of the data.
+        """
+        if together and not labeled_only:
+            points = torch.cat([self.labeled, self.unlabeled])
+            chosen = _some(points, max(1, self.unlabeled_size // self.copies), generator, weights)
+            return Batch(points[:0], chosen.repeat(self.copies))
         labeled = _some(self.labeled, self.labeled_size, generator)
         if len(labeled):  # labels are few, and each should be there: copies of them as far as there is room
             labeled = labeled.repeat(max(1, min(self.copies, self.labeled_size // len(labeled))))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from xsdc.core.constraints import Constraints
 from xsdc.core.sizes import ClassSizes
 from xsdc.errors import DivergedError, InvalidInputError, NotConvergedWarning
 from xsdc.labelers import Labeler, WholeData
-from xsdc.networks import Network, SphereStep, group_parameters, make_steps, normalize_features
+from xsdc.networks import Network, adaptive_steps, make_steps, normalize_features
 from xsdc.networks.rows import Rows
 from xsdc.training.batches import Augment, Batch, Batches
 from xsdc.training.callbacks import Callback
@@ -33,9 +34,10 @@ from xsdc.training.step import batch_features, batch_objective
 Floats = npt.NDArray[np.float64]
 FINGERPRINTED = 1000  # rows that tell data on disk from other data
 FAR_APART = 1_000_003  # seeds of two processes
+WARM_UP = 0.1  # of a plan, over which adaptive steps grow to their full length
 Score = Callable[[Network, float], float]
 ChooseRidge = Callable[[Network], float]
-Solve = Callable[[Network, Floats | None, np.random.RandomState], Floats]
+Answer = Callable[[Network, bool], Floats]
 
 
 @dataclass(frozen=True)
@@ -46,12 +48,10 @@ class Plan:
     ----------
     supervised_iter, max_iter : int
         Steps on labeled points alone, then on all.
-    supervised_learning_rate, learning_rate : float
-        Length of step in each stage: of a filter on the sphere, or of the first step relative to the filters (see
-        ``relative``).
-    supervised_relative, relative : bool
-        Whether the rate of a stage says, for free parameters, by what share of their norm its first step moves them;
-        of their spread, where they are filters in the space of the data.
+    supervised_learning_rate, learning_rate : float or None
+        In each stage the length of the step of a filter on the sphere, and the factor of the gradient elsewhere. None,
+        for both, for steps that adapt (see `xsdc.networks.adaptive_steps`); their lengths rise over the first tenth of
+        the plan and then fall to zero.
     filter_penalty : float
         zeta.
     rechoose_every : int
@@ -64,10 +64,8 @@ class Plan:
 
     supervised_iter: int
     max_iter: int
-    supervised_learning_rate: float
-    learning_rate: float
-    supervised_relative: bool = True
-    relative: bool = True
+    supervised_learning_rate: float | None = None
+    learning_rate: float | None = None
     filter_penalty: float = 0.0
     rechoose_every: int = 100
     evaluate_every: int = 10
@@ -78,8 +76,11 @@ class Plan:
             validation.as_count(getattr(self, name), name=name, minimum=0)
         for name in ("rechoose_every", "evaluate_every"):
             validation.as_count(getattr(self, name), name=name)
+        if (self.supervised_learning_rate is None) != (self.learning_rate is None):
+            raise InvalidInputError("Give both learning rates, or none of them for steps that adapt.")
         for name in ("supervised_learning_rate", "learning_rate", "filter_penalty"):
-            validation.as_positive(getattr(self, name), name=name, allow_zero=True)
+            if getattr(self, name) is not None:
+                validation.as_positive(getattr(self, name), name=name, allow_zero=True)
         if self.patience is not None:
             validation.as_count(self.patience, name="patience")
 
@@ -87,6 +88,11 @@ class Plan:
     def total(self) -> int:
         """All steps."""
         return self.supervised_iter + self.max_iter
+
+    def share_of_rate(self, iteration: int) -> float:
+        """Share of the full length that an adaptive step has."""
+        warm = min(1.0, (iteration + 1) / (WARM_UP * self.total))
+        return warm * (1 + math.cos(math.pi * iteration / self.total)) / 2
 
 
 class Trainer:
@@ -117,8 +123,8 @@ class Trainer:
         Network to lambda; asked at the start and every so often.
     score : callable, optional
         Network and lambda to a number, the higher the better; the state with the best one is kept.
-    solve : callable, optional
-        Network, shares of classes or None, and a RandomState to the share of each class in each point, for a labeler
+    answer : callable, optional
+        Network, and whether to look at the inputs alone, to the probability of each class for each point, for a labeler
         that asks for it (see :class:`xsdc.labelers.WholeData`).
     augment : callable, optional
         Inputs and a generator to changed inputs.
@@ -146,7 +152,7 @@ class Trainer:
         generator: torch.Generator,
         n_clusters: int | None = None,
         score: Score | None = None,
-        solve: Solve | None = None,
+        answer: Answer | None = None,
         augment: Augment | None = None,
         piece_size: int | None = None,
         memory_size: int = 0,
@@ -161,7 +167,7 @@ class Trainer:
             )
         self.network, self.data, self.constraints, self.batches = network, data, constraints, batches
         self.plan, self.labeler, self.sizes, self.augment = plan, labeler, sizes, augment
-        self.n_clusters, self.solve = n_clusters, solve
+        self.n_clusters, self.answer = n_clusters, answer
         self.choose_ridge, self.score, self.callbacks, self.generator = choose_ridge, score, callbacks, generator
         self.piece_size = None if piece_size is None else validation.as_count(piece_size, name="piece_size")
         self.memory = Memory(memory_size)
@@ -174,8 +180,7 @@ class Trainer:
         self.history: list[dict[str, Any]] = []
         self.best_score: float | None = None
         self.best_iteration = 0
-        self.interrupted = self.diverged = False
-        self._rated: bool | None = None  # the stage whose lengths of step are set: whether it is the supervised one
+        self.interrupted = self.diverged = self.discarded = False
         self._first_state = _copied(network)
         self._best_state: dict[str, Tensor] | None = None
         self._evaluations_since_best = 0
@@ -234,7 +239,8 @@ class Trainer:
         return None if self.finished else SharedFeatures(self.network, self.processes, piece_size=self.piece_size)
 
     def _step(self, shared: SharedFeatures) -> None:
-        supervised = self.iteration < self.plan.supervised_iter
+        plan = self.plan
+        supervised = self.iteration < plan.supervised_iter
         first_of_stage = self.iteration in (0, self.plan.supervised_iter)
         if first_of_stage or self.iteration % self.plan.rechoose_every == 0:
             self.lam = self.processes.agree(lambda: self.choose_ridge(self.network))
@@ -257,7 +263,8 @@ class Trainer:
             generator=self.generator,
         )
         if not objective.flat:
-            self._descend(objective.value, shared, supervised=supervised)
+            rate = plan.supervised_learning_rate if supervised else plan.learning_rate
+            self._descend(objective.value, shared, rate=rate)
         self.iteration += 1
         record = {
             "iteration": self.iteration,
@@ -275,16 +282,17 @@ class Trainer:
         for callback in self.callbacks:
             callback.on_step(self, record)
 
-    def _descend(self, value: Tensor, shared: SharedFeatures, *, supervised: bool) -> None:
-        """Change the parameters along the gradient; the first one of a stage says how long its steps are."""
+    def _descend(self, value: Tensor, shared: SharedFeatures, *, rate: float | None) -> None:
+        """Change the parameters along the gradient."""
+        if not bool(value.detach().isfinite()):
+            raise DivergedError("The objective is not finite. Lower the learning rate, or check the data.")
         for optimizer in self.optimizers:
             optimizer.zero_grad()
         value.backward()  # type: ignore[no-untyped-call]
         shared.add_gradients()
-        if self._rated != supervised:
-            self._set_rates(supervised=supervised)
-            self._rated = supervised
         for optimizer in self.optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = group["full_lr"] * self.plan.share_of_rate(self.iteration) if rate is None else rate
             optimizer.step()
 
     @contextmanager
@@ -296,7 +304,12 @@ class Trainer:
             yield
 
     def _draw(self, *, supervised: bool) -> Batch:
-        batch = self.batches.draw(self.generator, labeled_only=supervised, weights=self.labeler.draw_weights())
+        batch = self.batches.draw(
+            self.generator,
+            labeled_only=supervised,
+            together=self.labeler.draws_together,
+            weights=self.labeler.draw_weights(),
+        )
         if self.processes.count > 1:  # all draw alike, unless machines differ and a labeler's weights with them
             parts = [self.processes.copy_from_first(part) for part in (batch.labeled, batch.unlabeled)]
             batch = replace(batch, labeled=parts[0], unlabeled=parts[1])
@@ -310,23 +323,13 @@ class Trainer:
             sizes=self.sizes,
             n_clusters=self.n_clusters,
             generator=self.generator,
-            solve=None if self.solve is None else partial(self.solve, self.network),
+            answer=None if self.answer is None else self._answer,
         )
 
-    def _set_rates(self, *, supervised: bool) -> None:
-        plan = self.plan
-        rate = plan.supervised_learning_rate if supervised else plan.learning_rate
-        relative = plan.supervised_relative if supervised else plan.relative
-        for optimizer in self.optimizers:
-            for group in optimizer.param_groups:
-                if group["on_sphere"] or not relative:
-                    group["lr"] = rate
-                    continue
-                moved = [p for p in group["params"] if p.grad is not None]
-                norms = [(_extent(p.detach(), centred=group["centred"]), p.grad.norm()) for p in moved]
-                size = sum(float(p) ** 2 for p, _ in norms) ** 0.5
-                slope = sum(float(g) ** 2 for _, g in norms) ** 0.5
-                group["lr"] = rate * size / slope if slope > 0 else 0.0
+    def _answer(self, first: bool) -> Floats:
+        """Ask for the probabilities of all points; of many processes the first one finds them."""
+        assert self.answer is not None  # noqa: S101  it is only called where there is one
+        return self.processes.agree(partial(self.answer, self.network, first))
 
     def _evaluate(self) -> dict[str, float]:
         if self.score is None:
@@ -340,6 +343,11 @@ class Trainer:
 
     def _score(self, score: Score) -> float:
         return score(self.network, self.lam if self.iteration else self.choose_ridge(self.network))
+
+    def discard(self) -> None:
+        """Put the first state of the network back, and count no step as kept."""
+        self.network.load_state_dict(self._first_state)
+        self.discarded = True
 
     @property
     def finished(self) -> bool:
@@ -363,7 +371,6 @@ class Trainer:
             "first_state": copy.deepcopy(self._first_state),
             "labeler": copy.deepcopy(self.labeler.state_dict()),
             "memory": self.memory.state_dict(),
-            "rated": self._rated,
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -379,7 +386,6 @@ class Trainer:
         self._first_state = copy.deepcopy(state["first_state"])
         self.labeler.load_state_dict(copy.deepcopy(state["labeler"]))
         self.memory.load_state_dict(state["memory"])
-        self._rated = state["rated"]
 
     def fingerprint(self) -> str:
         """Digest of what makes this training what it is: data, knowledge, first parameters, plan, source of chance.
@@ -402,21 +408,14 @@ class Trainer:
 
 
 def _make_optimizers(network: Network, plan: Plan) -> list[Optimizer]:
-    """Make one optimizer for each kind of parameter, marked by whether its rate is a length on the sphere."""
-    optimizers = make_steps(network, lr=1.0, zeta=plan.filter_penalty)
-    free_filters = group_parameters(network).penalised
+    """Make one optimizer for each kind of parameter; adaptive ones remember their full length of step."""
+    if plan.learning_rate is not None:
+        return make_steps(network, lr=1.0, zeta=plan.filter_penalty)
+    optimizers = adaptive_steps(network, zeta=plan.filter_penalty)
     for optimizer in optimizers:
         for group in optimizer.param_groups:
-            group["on_sphere"] = isinstance(optimizer, SphereStep)
-            group["centred"] = any(p is V for p in group["params"] for V in free_filters)
+            group["full_lr"] = group["lr"]
     return optimizers
-
-
-def _extent(p: Tensor, *, centred: bool) -> float:
-    """Size of a parameter; of filters in the space of the data their spread, for zero means nothing there."""
-    if centred and len(p) > 1:
-        return float((p - p.mean(0)).norm())
-    return float(p.norm())
 
 
 def _copied(module: nn.Module) -> dict[str, Tensor]:

@@ -146,7 +146,7 @@ def _searched_by_default(estimator: XSDC, *, labeled: bool, images: bool) -> lis
         names = ["learning_rate", "ridge"]
     if not images:
         names.append("filter_penalty")  # filters of the networks for images lie on the sphere
-    return names if estimator.augmentation is None else [*names, "copies"]
+    return names if estimator.augmentation in (None, "auto") else [*names, "copies"]
 
 
 def _default_entry(name: str, n_clusters: int | None, *, sequential: bool) -> Range | Choice:

@@ -4,8 +4,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from xsdc.data import Dataset, fit_preparation
-from xsdc.data.suspects import find_choices, find_partly, find_unknown, is_called_code, looks_like_ids
+from tests.data.cases import fit_preparation
+from xsdc.data import Dataset
+from xsdc.data.checks import (
+    edit_distance,
+    find_absurd,
+    find_choices,
+    find_partly,
+    find_typos,
+    find_unknown,
+    is_called_code,
+    looks_like_ids,
+    names_rows,
+)
 
 N = 40
 
@@ -13,7 +24,7 @@ N = 40
 def dropped(column):
     table = pd.DataFrame({"x": np.arange(len(column)) % 7, "count": column})
     data = Dataset("t.csv", "table", table, np.arange(len(table)), "row", np.full(len(table), None, dtype=object))
-    return " ".join(fit_preparation(data)[0].notes)
+    return " ".join(fit_preparation(data)[0].notes_)
 
 
 @pytest.mark.parametrize(
@@ -42,18 +53,54 @@ def test_labels_that_name_others():
     assert find_choices([4, 9, "4 OR 9"]) == {"4 OR 9": ["4", "9"]}
 
 
-@pytest.mark.parametrize("other", ["<500", "45%", "30.2 mm"])
-def test_numbers_beside_other_cells_are_told(other):
-    column = pd.Series([other if i % 10 == 0 else f"{i}.5" for i in range(N)])
+@pytest.mark.parametrize("sign", ["<{}", "{}%", "{} mm"])
+def test_numbers_beside_other_cells_are_told(sign):
+    column = pd.Series([sign.format(i) if i % 3 == 0 else f"{i}.5" for i in range(N)])
     partly = find_partly(column)
-    assert (partly.numbers, partly.filled, partly.others, partly.role) == (36, 40, [other], None)
-    assert f"Left out because only 36 of 40 cells are numbers (`{other}` is none): `count`." in dropped(column)
+    assert (partly.numbers, partly.filled, partly.role) == (26, 40, None)
+    assert partly.others[0] == sign.format(0)
+    assert "Left out because nearly every row has another word (ids or names): `count`." in dropped(column)
 
 
-def test_units_in_every_cell_are_told():
-    column = pd.Series([f"{i}%" for i in range(N)])
+def test_different_units_are_told():
+    column = pd.Series([f"{i} {['mm', 'cm'][i % 2]}" for i in range(N)])
     assert find_partly(column).numbers == 0
-    assert "Left out because something stands beside their numbers (`0%`): `count`." in dropped(column)
+    assert "Left out because different things stand beside their numbers (`0 mm`): `count`." in dropped(column)
+
+
+def test_typing_errors():
+    counts = {
+        "Grignolino": 9,
+        "Grignolno": 1,
+        "Barolo": 8,
+        "Barola": 7,
+        "class 1": 9,
+        "class 2": 1,
+        "ABBA": 9,
+        "abba": 1,
+    }
+    assert find_typos(counts) == {"Grignolno": "Grignolino"}
+    assert edit_distance("Grignolino", "Grignolno") == edit_distance("ab", "ba") == 1
+    assert edit_distance("", "abc") == 3
+    assert edit_distance("kitten", "sitting") == 3
+
+
+def test_absurd_values():
+    numbers = np.random.default_rng(0).normal(13, 1, 100)
+    assert find_absurd(numbers) == []
+    numbers[7] = 1337
+    assert find_absurd(numbers) == [7]
+    assert find_absurd(np.exp(np.random.default_rng(0).normal(0, 1, 1000))) == []
+
+
+def test_columns_that_name_the_rows():
+    codes = np.random.default_rng(0).permutation(900)[:N]
+    assert names_rows("patient id", pd.Series(codes))
+    assert names_rows("n", pd.Series(np.arange(N)))
+    assert not names_rows("width", pd.Series(codes))
+    assert names_rows("who", pd.Series([f"P{i:03}" for i in range(N)]))
+    assert not names_rows("who", pd.Series(["a", "b"] * (N // 2)))
+    assert not names_rows("text", pd.Series([f"a text of {i} words" for i in range(N)]))
 
 
 @pytest.mark.parametrize(
