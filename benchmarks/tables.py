@@ -26,7 +26,7 @@ def main() -> None:
         path = Path(folder) / "a.csv"
         _write(path, n, d)
         print(f"{n:,} rows x {d} columns, {path.stat().st_size / 1e6:.0f} MB")
-        print("| command | seconds | peak memory, MB |\n| --- | --- | --- |")
+        print("| command | seconds | of CPU | peak memory, MB |\n| --- | --- | --- | --- |")
         options = ["--label-column", "kind", "--out", f"{folder}/run", "--no-report", "--quiet"]
         _measure("fit", ["fit", str(path), *options])
         _measure("predict", ["predict", f"{folder}/run", str(path), "--out", f"{folder}/b.csv"])
@@ -47,7 +47,8 @@ def _measure(name: str, arguments: list[str]) -> None:
     _, status, used = os.wait4(process.pid, 0)
     if status:
         sys.exit(f"{name} failed")
-    print(f"| {name} | {time.perf_counter() - begun:.0f} | {used.ru_maxrss / 1024:.0f} |", flush=True)
+    taken = time.perf_counter() - begun, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+    print(f"| {name} | " + " | ".join(f"{number:.0f}" for number in taken) + " |", flush=True)
 
 
 if __name__ == "__main__":

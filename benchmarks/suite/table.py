@@ -52,10 +52,10 @@ def _beside_chosen(leads: Sequence[float]) -> str:
     """The same beside rivals that are chosen by other splits."""
     if not leads:
         return ""
-    share = 100 / len(leads)
+    share, mean = 100 / len(leads), points(fmean(leads))
     return (
         f" Beside the rival that is best on the other splits: ahead in {sum(x > 0 for x in leads) * share:.0f} %,"
-        f" within two points in {sum(x >= -0.02 for x in leads) * share:.0f} %, mean lead **{points(fmean(leads))} points**."
+        f" within two points in {sum(x >= -0.02 for x in leads) * share:.0f} %, mean lead **{mean} points**."
     )
 
 

@@ -33,8 +33,6 @@ class Defaults:
         suite.
     training_range : pair of float
         Bounds on classes in training, in units of the equal share. Digits, whole and thinned.
-    open_sizes : pair of float
-        The same as shares of the points, where the number of classes is open.
     sphere_steps, steps : int
         Steps of filters on the sphere, and of free filters. Digits.
     least_steps, epochs : int, float
@@ -98,7 +96,6 @@ class Defaults:
     fewest_to_train: int = 10
     dimensions_per_class: float = 5.0
     training_range: Range = (0.5, 2.0)
-    open_sizes: Range = (0.02, 0.5)
     sphere_steps: int = 200
     steps: int = 50
     least_steps: int = 150

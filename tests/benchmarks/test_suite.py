@@ -426,8 +426,8 @@ class TestSummary:
         assert "| settle | 5 labels per class | 1 | 0.800 | 0.870 (LDA) | 0.870 | 0 |" in headline_table(cells)
         both = collect(RECORDS, code="new", methods=(UNTRAINED, TRAINED))
         assert "| wine |  |  |  | +0.0 |" in training_table(both)
-        assert "| data: table | 1 | -7.0 |" in means_table(both)
-        assert "| level: 5 | 1 | -7.0 |" in means_table(both)
+        assert "| data: table | 2 | +1.5 |" in means_table(of_half(cells, "settle"))
+        assert "| level: 5 | 1 | -7.0 |" in means_table(cells)
         assert training_sentence(both).startswith("Training gains more than half a point in 0 of 1 cells")
 
 

@@ -251,7 +251,7 @@ class TestLimits:
 
     def test_time(self, tmp_path, monkeypatch):
         (tmp_path / "a.csv").write_text("a,b\n1,2\n")
-        monkeypatch.setattr("xsdc.data.reading.READERS", {"table": lambda path, roles: time.sleep(30)})
+        monkeypatch.setattr("xsdc.data.reading.open_table_file", lambda path, kind, roles: time.sleep(30))
         begun = time.monotonic()
         with pytest.raises(InvalidInputError, match="takes more than 0 seconds"):
             read_data(tmp_path / "a.csv", limits=Limits(seconds=0.2))

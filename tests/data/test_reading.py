@@ -36,7 +36,7 @@ def test_content_wins_over_a_name_that_lies(tmp_path):
         ("a.npy", b"x", "not a NumPy array"),
         ("a.h5ad", b"x,y\n", "not an AnnData file"),
         ("a.zip", b"x,y\n", "not images in a folder or zip"),
-        ("a.zip", b"PK\x03\x04junk", "begins like a zip file but is damaged"),
+        ("a.zip", b"PK\x03\x04junk", "not a whole zip file, or it is damaged"),
         ("a.csv", b"\x89PNG\r\n", "PNG image; give the folder"),
         ("a.csv", b"%PDF-1.4", "PDF"),
         ("a.csv", bytes(range(256)), "no text has"),

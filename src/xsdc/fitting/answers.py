@@ -12,7 +12,7 @@ from torch import Tensor
 from xsdc.core.constraints import Constraints
 from xsdc.fitting.bounds import Bounds
 from xsdc.fitting.choices import Choices
-from xsdc.fitting.features import features_of_all
+from xsdc.fitting.features import FeatureRows, features_of_all
 from xsdc.fitting.groups import Inputs, beyond_chance
 from xsdc.fitting.knowledge import Knowledge
 from xsdc.fitting.labels import JoinedInputs, Outcome, join_inputs, label_points
@@ -70,13 +70,13 @@ class Answers:
 
     def before_training(self, network: Network) -> None:
         """Label all points, and remember the answer."""
-        Phi, _ = features_of_all(network, self.data)
+        Phi = self._features(network, learned=self.learned)
         self.untrained = self._of(self.knowledge, Phi, learned=self.learned, choices=self.choices)
 
     def after_training(self, network: Network) -> tuple[Outcome, bool]:
         """Label all points by what was learned too; return the better answer, and whether it is this one."""
         assert self.untrained is not None  # noqa: S101  it comes first
-        Phi, _ = features_of_all(network, self.data)
+        Phi = self._features(network, learned=True)
         notes = Choices()
         trained = self._of(self.knowledge, Phi, learned=True, start=self.untrained.codes, choices=notes)
         return self._better(self.untrained, trained, notes)
@@ -93,13 +93,19 @@ class Answers:
         first : bool
             Whether to leave out what was learned in training.
         """
-        Phi, _ = features_of_all(network, self.data)
+        Phi = self._features(network, learned=self.learned or not first)
         if first and self.untrained is not None and (knowledge.codes == self.knowledge.codes).all():
             outcome = self.untrained
         else:
             outcome = self._of(knowledge, Phi, learned=self.learned or not first, choices=Choices())
         scores = np.exp(outcome.classifier.log_probabilities(self.inputs.data, Phi))
         return _as_known(scores, knowledge.constraints)
+
+    def _features(self, network: Network, *, learned: bool) -> Tensor | Rows:
+        """Features of all points; of images only when they are asked for, where nothing was learned."""
+        if self.inputs.images and not learned:
+            return FeatureRows(network, self.data, 1.0)
+        return features_of_all(network, self.data)[0]
 
     def _better(self, untrained: Outcome, trained: Outcome, notes: Choices) -> tuple[Outcome, bool]:
         """Choose the answer that makes left-out labels more likely or, without them, that the inputs explain better.

@@ -166,11 +166,6 @@ def choose_sizes(
     """Bounds on sizes for training, and for groups at the end."""
     if given is not None:
         return given, Bounds(given, given=True)
-    if knowledge.n_clusters is None:
-        low, high = DEFAULTS.open_sizes
-        choices.note("cluster_size", [low, high], "neither a number of clusters nor a bound was given")
-        bound = ClassSizes(np.array([low]), np.array([high]))
-        return bound, Bounds(bound, given=False)
     bounds = choose_bounds(knowledge, algorithm=algorithm)
     if algorithm == "published":
         choices.note("cluster_size", "equal", "the paper's, in training and for clusters; wider where labels say so")

@@ -54,8 +54,8 @@ class LabelClassifier:
         """Logarithms of the probability of each class, shape (n, k), by prepared inputs and learned features."""
         found = []
         for start in range(0, max(len(data), 1), BLOCK):
-            sources = (data[start : start + BLOCK], Phi[start : start + BLOCK])
-            views = [represent(X) for represent, X in zip(self.representations, sources, strict=False)]
+            block = slice(start, start + BLOCK)  # features are only read where they are looked at
+            views = [f(source[block]) for f, source in zip(self.representations, (data, Phi), strict=False)]
             found.append(self.ensemble.log_probabilities(views))
         return np.concatenate(found)
 
