@@ -31,7 +31,6 @@ from xsdc.core.agreement import share_right
 from xsdc.errors import InvalidInputError
 from xsdc.fitting import (
     Choices,
-    FeatureRows,
     Fitted,
     Knowledge,
     Settings,
