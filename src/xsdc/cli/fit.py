@@ -123,9 +123,12 @@ def read_former(config: Path | None) -> pd.DataFrame | None:
 def show_changes(folder: RunFolder, before: pd.DataFrame, *, to_stderr: bool) -> None:
     """Write and print which rows have another class than before the corrections."""
     from xsdc.runs.corrections import MOST_LISTED, compare, read_labels  # noqa: PLC0415
+    from xsdc.runs.publishing import replace_output  # noqa: PLC0415
 
     changes = compare(before, read_labels(folder.labels))
-    changes.table.to_csv(folder.changes, index=False)
+    made = folder.changes.with_name(f".{folder.changes.name}.partial")
+    changes.table.to_csv(made, index=False)
+    replace_output(folder, made, folder.changes)
     out = ERR if to_stderr else OUT
     out.print(f"[bold]{changes.said()}[/]")
     for row in changes.table.head(MOST_LISTED).itertuples():
