@@ -22,7 +22,7 @@ def write_table(lines: list[dict[str, Any]]) -> None:
     by = defaultdict(list)
     for line in lines:
         by[line["set"], line["way"]].append(line)
-    sets = list(dict.fromkeys(line["set"] for line in lines))
+    sets = list(dict.fromkeys(line["set"] for line in lines if line["way"] == "useful"))
     write_between_markers(PAGE, needed_table(by, sets) + "\n\n" + curves_table(by, sets), name="questions")
     write_between_markers(PAGE, pairs_table(by, sets) + "\n\n" + audits_line(lines), name="pairs-and-audits")
     draw(by, sets)
@@ -46,9 +46,9 @@ def needed_table(by: dict[tuple[str, str], list[dict[str, Any]]], sets: list[str
         ours, random = counts.get("useful", np.inf), counts.get("random", np.inf)
         ratio = f"{100 * ours / random:.0f} %" if np.isfinite([ours, random]).all() else "-"
         whole = by[name, "useful"][0]["whole"]
-        seeds = str(len(by[name, "useful"]))
+        seeds = ", ".join(str(len(by[name, way])) for way in LABELS)
         rows.append([name, seeds, f"{whole:.3f}", *(_count(counts.get(way)) for way in LABELS), ratio])
-    return markdown_table(["data", "seeds", "all labels", *LABELS, "useful of random"], rows)
+    return markdown_table(["data", "seeds of each", "all labels", *LABELS, "useful of random"], rows)
 
 
 def _count(value: float | None) -> str:

@@ -112,7 +112,7 @@ def write_tables(options: argparse.Namespace) -> None:
         write_between_markers(PAGE, f"{sentence(halves[half])}\n\n{lead_table(halves[half])}", name=half)
     write_between_markers(PAGE, "\n".join(versions), name="version")
     write_between_markers(PAGE, means_table(halves["settle"]), name="means")
-    code = code_of_half(records, "settle", asked, methods=(UNTRAINED, TRAINED))
+    code = code_of_half(records, "settle", asked, methods=(TRAINED,))
     both = of_half(collect(records, code=code, methods=(UNTRAINED, TRAINED)), "settle")
     said = f"{training_sentence(both)} (Fingerprint {code}.)"
     write_between_markers(PAGE, f"{said}\n\n{training_table(both)}", name="training")

@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 from benchmarks.suite.methods import IGNORE_CONSTRAINTS, METHODS
 from benchmarks.suite.regimes import LEVELS, UNLABELED
 from benchmarks.suite.runner import Record
-from benchmarks.suite.sets import SETS, Half
+from benchmarks.suite.sets import BY_NAME, SETS, Half
 
 OURS, TRAINED, UNTRAINED = "xsdc", "xsdc, trained", "xsdc, untrained"
 NEAR = 0.01  # accuracy within which a faster method counts as an equal
@@ -106,7 +106,8 @@ def collect(records: Iterable[Record], *, code: str, methods: Sequence[str] = (O
     code : str
         Version of XSDC whose trials count; of the rivals the present version counts.
     methods : sequence of str
-        Those of ours that a cell must have; others of ours are left out.
+        Those of ours that a cell must have; others of ours are left out. Defaults do not train on vectors, where their
+        trials count as untrained ones too.
 
     Returns
     -------
@@ -117,13 +118,12 @@ def collect(records: Iterable[Record], *, code: str, methods: Sequence[str] = (O
     found: dict[tuple[str, str], dict[str, dict[int, Record]]] = defaultdict(lambda: defaultdict(dict))
     for record in records:
         method = METHODS.get(record["method"])
-        if method is None or "error" in record or (method.ours and record["method"] not in methods):
+        if method is None or "error" in record or record["code"] != (code if method.ours else method.code):
             continue
-        if record["code"] != (code if method.ours else method.code):
-            continue
-        levels = UNLABELED if record["method"] in IGNORE_CONSTRAINTS else (record["level"],)
-        for level in levels:
-            found[record["set"], level][record["method"]][record["seed"]] = record
+        name = _counted_as(record, methods)
+        levels = UNLABELED if name in IGNORE_CONSTRAINTS else (record["level"],)
+        for level in levels if not method.ours or name in methods else ():
+            found[record["set"], level][name][record["seed"]] = record
     cells = []
     for entry in SETS:
         for level in LEVELS:
@@ -135,6 +135,12 @@ def collect(records: Iterable[Record], *, code: str, methods: Sequence[str] = (O
             if seeds and any(not METHODS[name].ours for name in whole):
                 cells.append(Cell(entry.name, level, {name: trials for name, trials in whole.items() if trials}))
     return cells
+
+
+def _counted_as(record: Record, methods: Sequence[str]) -> str:
+    """Name of the method of a trial; defaults do not train on vectors, and are then the untrained method too."""
+    untrained = record["method"] == OURS and UNTRAINED in methods and BY_NAME[record["set"]].kind != "image"
+    return UNTRAINED if untrained else str(record["method"])
 
 
 def of_half(cells: Iterable[Cell], half: Half) -> list[Cell]:

@@ -15,6 +15,7 @@ from xsdc.app.opening import ANSWERS
 from xsdc.app.routes import Events
 from xsdc.app.store import NotSavedError
 from xsdc.runs import Configuration, RunFolder, fit_run
+from xsdc.runs.manifest import Manifest
 
 
 def send(client, *entries):
@@ -160,11 +161,22 @@ def test_training_in_a_process_of_its_own(client, session, tmp_path):
     assert set(session.opened.model.classes_) == {"rose", "tulip", "daisy"}
     assert b"<html" in client.get("/api/out/report.html").content
     assert session.wait().known.facts.labels[1] == "rose"
+    assert Manifest.read(folder.manifest).foreign(folder.outputs()) == []  # a further run may replace them
     kept = Configuration.read(folder.configuration)
     assert [path.rsplit("/", 1)[1] for path in kept.data.corrections] == [ANSWERS]
     again = RunFolder(tmp_path / "again")  # what the three lines of Python do
     fit_run(kept, again, report=False)
     assert again.labels.read_bytes() == folder.labels.read_bytes()
+
+
+def test_a_training_does_not_replace_what_somebody_else_has_changed(client, session):
+    for row, name in ((0, "rose"), (30, "tulip"), (60, "daisy")):
+        send(client, said("label", [row], name))
+    path = session.opened.folder.labels
+    path.write_text("mine\n")
+    client.post("/api/training", json={"action": "start"})
+    assert "labels.csv" in wait_for(client, "failed")["error"]
+    assert path.read_text() == "mine\n"
 
 
 def test_a_training_that_is_stopped_leaves_the_old_result(client, session):

@@ -83,6 +83,8 @@ def test_pairs_correct_too_and_the_folder_may_be_that_of_the_run(xsdc, run):
     assert ended.code == 0
     assert "0 corrected, 0 rows changed" in ended.out
     assert json.loads((run / "metrics.json").read_text())["data"]["n_must_link"] == 1
+    assert xsdc("fit", "--config", run / "config.json", "--out", run, "--no-report", "-q", "--force").code == 0
+    assert not (run / "changes.csv").exists()  # it was the former run's
 
 
 @pytest.mark.parametrize(

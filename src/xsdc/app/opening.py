@@ -21,7 +21,9 @@ from xsdc.queries import view_of
 from xsdc.runs import Configuration, DataOptions, Given, RunFolder, make_estimator, read_given
 from xsdc.runs.answers import Facts
 from xsdc.runs.folder import write_json
-from xsdc.runs.publishing import record, refuse_foreign
+from xsdc.runs.manifest import Manifest
+from xsdc.runs.publishing import open_run as settled
+from xsdc.runs.publishing import refuse_foreign
 
 Ints = npt.NDArray[np.int64]
 DATABASE, ANSWERS = "answers.sqlite", "answers.csv"
@@ -96,6 +98,8 @@ def open_run(
     announce : callable
         Told what is being done.
     """
+    if folder.path.exists():
+        settled(folder.path)  # of a run that was cut off as it was moved to its place
     if folder.configuration.exists():
         kept = Configuration.read(folder.configuration)
         if configuration is not None and _source(configuration) != _source(kept):
@@ -127,7 +131,8 @@ def open_run(
         preparation.save(folder.preparation)
         model.save(folder.model)
         write_json(folder.configuration, bare.as_dict())
-        record(folder)
+        written = (folder.preparation, folder.model, folder.configuration)
+        Manifest.read(folder.manifest).with_files(written).write(folder.manifest)
     store = Store(folder.path / DATABASE)
     groups = _first_groups(store, given.dataset, model)
     announce("Joining neighbors")

@@ -17,7 +17,8 @@ from xsdc.app.session import Session
 from xsdc.errors import InvalidInputError
 from xsdc.runs import RunFolder
 from xsdc.runs.folder import write_json
-from xsdc.runs.publishing import record
+from xsdc.runs.manifest import Manifest
+from xsdc.runs.publishing import held
 
 CAN_PAUSE = hasattr(signal, "SIGSTOP")
 AT_WORK = ("running", "paused")
@@ -139,16 +140,24 @@ class Trainer:
             elif code:
                 self._end("failed", error or (noise[-1].strip() if noise else f"exit code {code}"))
             else:
-                self._take()
-                self._end("done", None)
+                try:
+                    self._take()
+                    self._end("done", None)
+                except InvalidInputError as refused:
+                    self._end("failed", str(refused))
 
     def _take(self) -> None:
         """Put the new result in the place of the old one."""
         folder = self._session.opened.folder
-        for path in self._target.written():
-            (folder.path / path.name).unlink(missing_ok=True)
-            path.replace(folder.path / path.name)
-        record(folder)
+        with held(folder):
+            manifest, made = Manifest.read(folder.manifest), self._target.written()
+            foreign = manifest.foreign(folder.path / path.name for path in made)
+            if foreign:
+                names = ", ".join(path.name for path in foreign)
+                raise InvalidInputError(f"{names} in {folder.path} was changed by somebody else. Move it away.")
+            for path in made:
+                path.replace(folder.path / path.name)
+            manifest.with_files(folder.path / path.name for path in made).write(folder.manifest)
         self._session.renew()
 
     def _end(self, status: str, error: str | None) -> None:

@@ -159,11 +159,6 @@ def abandon(folder: RunFolder) -> None:
     shutil.rmtree(folder.unfinished.path, ignore_errors=True)
 
 
-def record(folder: RunFolder) -> None:
-    """Write down that all outputs of a folder, as they are, were written by xsdc."""
-    Manifest.of(folder.written()).write(folder.manifest)
-
-
 def write_output(folder: RunFolder, target: Path, write: Callable[[Path], object]) -> None:
     """Write one file of a run anew, whole or not at all."""
     with tempfile.TemporaryDirectory(prefix=".xsdc-", dir=folder.path) as place:  # on the disk of the target
