@@ -16,6 +16,7 @@ from xsdc.data.preparation import Preparation
 from xsdc.data.remarks import Remarks
 from xsdc.errors import InvalidInputError
 
+COMPARED = 4096  # points at a time
 SAMPLE_IMAGES = 2000  # nothing is learned from them; they are looked at for what is suspicious
 
 
@@ -33,6 +34,12 @@ class Prepared:
 
     preparation: Preparation
     Z: npt.NDArray[Any]
+
+    @property
+    def varies(self) -> bool:
+        """Whether any point differs from the first."""
+        blocks = (self.Z[begin : begin + COMPARED] for begin in range(0, len(self.Z), COMPARED))
+        return any(bool((block != self.Z[:1]).any()) for block in blocks)
 
 
 def draw_sample(dataset: Dataset) -> Dataset:

@@ -10,6 +10,7 @@ from xsdc.errors import ContradictionError, InfeasibleError, InvalidInputError
 from xsdc.runs.configuration import Configuration
 from xsdc.runs.fit import check_knowledge
 from xsdc.runs.given import Given, read_given
+from xsdc.runs.learned import NOTHING_VARIES
 from xsdc.runs.symptoms import Symptom, find_symptoms
 from xsdc.runs.words import with_option
 
@@ -57,9 +58,6 @@ def _preparation(given: Given, configuration: Configuration) -> Iterator[Symptom
     except InvalidInputError as error:
         yield Symptom("error", "columns", with_option(str(error), error.option))
     else:
-        if bool((prepared.Z[:1] == prepared.Z).all()):
-            what = "images" if given.at_hand.kind == "images" else "rows"
-            yield Symptom(
-                "error", "nothing varies", f"All {what} are equal once they are made numbers. Look at the data."
-            )
+        if not prepared.varies:
+            yield Symptom("error", "nothing varies", NOTHING_VARIES)
         yield from (Symptom("note", "columns", text) for text in prepared.preparation.notes_)

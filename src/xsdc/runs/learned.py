@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from xsdc.data import Preparation, Prepared, Rows, learn_from_sample, prepare
+from xsdc.errors import InvalidInputError
 from xsdc.runs.configuration import Configuration
 from xsdc.runs.folder import RunFolder
 from xsdc.runs.given import Given
+
+NOTHING_VARIES = "All points are equal once they are made numbers, so nothing tells them apart. Look at the data."
 
 
 def learn(given: Given, configuration: Configuration, folder: RunFolder, *, resume: bool) -> Prepared | Preparation:
@@ -40,6 +43,10 @@ def finish(learned: Prepared | Preparation, given: Given, where: Path, *, again:
         Whether the run goes on with a preparation that was complete.
     """
     if isinstance(learned, Prepared):
-        return learned
-    where.mkdir()
-    return prepare(given.dataset, learned, where / "points.npy", again=again)
+        prepared = learned
+    else:
+        where.mkdir()
+        prepared = prepare(given.dataset, learned, where / "points.npy", again=again)
+    if len(prepared.Z) > 1 and not prepared.varies:
+        raise InvalidInputError(NOTHING_VARIES)
+    return prepared
