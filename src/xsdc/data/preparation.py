@@ -104,9 +104,9 @@ class Preparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         y : ignored
         """
         if self.scale not in SCALES:
-            raise InvalidInputError(f"scale must be one of {', '.join(SCALES)}; it is {self.scale!r}.")
+            raise InvalidInputError(f"scale must be one of {', '.join(SCALES)}; it is {self.scale!r}.", option="scale")
         if self.kind not in KINDS:
-            raise InvalidInputError(f"kind must be one of {', '.join(KINDS)}; it is {self.kind!r}.")
+            raise InvalidInputError(f"kind must be one of {', '.join(KINDS)}; it is {self.kind!r}.", option="kind")
         self._learn(as_dataset(X))
         return self
 

@@ -40,11 +40,13 @@ class Reading:
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and len(self.delimiter) != 1:
-            raise InvalidInputError(f"delimiter must be one letter, such as ; or tab; it is {self.delimiter!r}.")
+            raise InvalidInputError(
+                f"delimiter must be one letter, such as ; or tab; it is {self.delimiter!r}.", option="delimiter"
+            )
         if self.decimal not in (None, ".", ","):
-            raise InvalidInputError(f"decimal must be a point or a comma; it is {self.decimal!r}.")
+            raise InvalidInputError(f"decimal must be a point or a comma; it is {self.decimal!r}.", option="decimal")
         if self.skip_rows is not None and self.skip_rows < 0:
-            raise InvalidInputError(f"skip_rows must be 0 or more; it is {self.skip_rows}.")
+            raise InvalidInputError(f"skip_rows must be 0 or more; it is {self.skip_rows}.", option="skip_rows")
 
 
 @dataclass(frozen=True)
