@@ -417,14 +417,14 @@ def test_states_of_training_outlive_an_error_after_it(xsdc, tmp_path, monkeypatc
         raise InvalidInputError("No labels can be found.")
 
     with monkeypatch.context() as patch:
-        patch.setattr("xsdc.fitting.fitted.label_points", fail)
+        patch.setattr("xsdc.fitting.answers.Answers.after_training", fail)
         ended = xsdc("fit", "a.csv", *ROLES, "--max-iter", 20, "--out", "run", "--no-report")
     assert ended.code == 2
     assert "No labels can be found" in ended.err
     assert list((tmp_path / "run" / ".unfinished-run" / "checkpoints").glob("step-*"))
     assert xsdc("fit", "--resume", "--out", "run", "--no-report").code == 0
     with monkeypatch.context() as patch:  # but where there was no training, nothing is left
-        patch.setattr("xsdc.fitting.fitted.label_points", fail)
+        patch.setattr("xsdc.fitting.answers.label_points", fail)
         none = ("--max-iter", 0, "--supervised-iter", 0)
         assert xsdc("fit", "a.csv", *ROLES, *none, "--out", "other", "--no-report").code == 2
     assert not (tmp_path / "other").exists()

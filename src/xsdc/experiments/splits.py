@@ -22,7 +22,7 @@ Ints = npt.NDArray[np.int64]
 MNIST_MEAN, MNIST_DEVIATION = 0.1307, 0.3081
 MNIST_VALIDATION = 10_000
 IMBALANCED_SIZE = 25_000
-NETWORKS = {"mnist": "lenet5-ckn", "cifar10": "ckn-gm", "magic": "kn", "gisette": "kn", "digits": "kn"}
+NETWORKS = {"mnist": "lenet5-ckn", "cifar10": "ckn-gm", "magic": "kn", "gisette": "kn", "digits": "ckn"}
 BATCH = {"magic": 4096, "gisette": 4096}
 
 

@@ -1,12 +1,11 @@
 """Which questions to ask a person next."""
 
 from xsdc.queries.models import find_situation, suggest, view_of
-from xsdc.queries.questions import KINDS, Kind, Question, choose_questions, group_questions, sheet
+from xsdc.queries.questions import Kind, Question, choose_questions, group_questions, sheet
 from xsdc.queries.situation import Situation
 from xsdc.queries.strategies import STRATEGIES, Picks, Strategy, at_random, margin, typical, useful
 
 __all__ = [
-    "KINDS",
     "STRATEGIES",
     "Kind",
     "Picks",
