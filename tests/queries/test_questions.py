@@ -8,7 +8,8 @@ import pytest
 from tests.queries.cases import EACH, blobs, situation
 from xsdc import XSDC
 from xsdc.errors import InvalidInputError
-from xsdc.queries import KINDS, choose_questions, sheet, suggest
+from xsdc.queries import choose_questions, sheet, suggest
+from xsdc.queries.questions import KINDS
 
 
 def ask(case, n=20, **options):
