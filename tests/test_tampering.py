@@ -13,8 +13,9 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
+from tests.data.cases import fit_preparation
 from xsdc import XSDC
-from xsdc.data import Dataset, Preparation, fit_preparation
+from xsdc.data import Dataset, Preparation
 from xsdc.data.blocks import unlabeled
 from xsdc.errors import InvalidInputError
 
