@@ -20,6 +20,9 @@ from xsdc.errors import InvalidInputError
 METRICS = {"version", "data", "found", "measured", "unmeasured", "training", "warnings", "seconds"}
 
 
+UNFINISHED = ".unfinished-run"
+
+
 @dataclass(frozen=True)
 class RunFolder:
     """Paths of what a run writes.
@@ -105,7 +108,12 @@ class RunFolder:
     @property
     def unfinished(self) -> RunFolder:
         """The run that is being made here."""
-        return RunFolder(self.path / ".unfinished-run")  # names that no file of the user's has: removed unasked
+        return RunFolder(self.path / UNFINISHED)  # names that no file of the user's has: removed unasked
+
+    @property
+    def place(self) -> Path:
+        """Where the run stands once it is whole."""
+        return self.path.parent if self.path.name == UNFINISHED else self.path
 
     @property
     def complete(self) -> RunFolder:
