@@ -41,12 +41,14 @@ def labels_with(threads: int, labeled: int, path) -> np.ndarray:
     return np.load(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labeled", [0, 50])
 def test_labels_do_not_depend_on_the_number_of_threads(tmp_path, labeled):
     found = [labels_with(threads, labeled, tmp_path / f"{threads}.npy") for threads in (1, 2)]
     np.testing.assert_array_equal(*found)
 
 
+@pytest.mark.slow
 def test_labels_do_not_depend_on_the_load(tmp_path):
     idle = labels_with(1, 50, tmp_path / "idle.npy")
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * (os.cpu_count() or 1))]

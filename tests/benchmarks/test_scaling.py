@@ -10,6 +10,7 @@ import torch
 from benchmarks.scaling import batches, kills, processes
 
 
+@pytest.mark.slow
 def test_a_run_killed_three_times_ends_as_one_left_alone(tmp_path):
     outcome = kills.compare(tmp_path, kills=3, steps=40, rows=200)
     assert len(outcome.reached) == 3

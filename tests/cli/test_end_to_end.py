@@ -122,6 +122,7 @@ def test_folder_and_zip_of_images(xsdc, tmp_path, packed):
     assert (new["0.png"], new["23.png"]) == ("upright", "lying")
 
 
+@pytest.mark.slow
 def test_named_data_set_with_labels_hidden(xsdc, tmp_path):
     ended = xsdc("fit", "digits", "--keep-labels", "40", *QUICK, "--out", "run", "--json", "--no-report")
     assert ended.code == 0, ended.err
@@ -244,6 +245,7 @@ def test_killed_run_goes_on_to_the_same_end(xsdc, tmp_path, table):
     assert "finished" in again.err
 
 
+@pytest.mark.slow
 def test_interrupted_training_still_labels_and_can_go_on(tmp_path, table, xsdc):
     steps = ("--max-iter", 600, "--supervised-iter", 0, "--no-report")
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # where tests run in the background it is ignored

@@ -215,6 +215,7 @@ print(n, said["VmHWM"].split()[0])  # the peak of this process alone: getrusage 
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux says")
 @pytest.mark.parametrize("ending", ["csv", "npy"])
 def test_memory_does_not_grow_with_the_file(xsdc, tmp_path, ending):

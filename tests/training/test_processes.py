@@ -117,6 +117,7 @@ def workers(pid: int) -> list[int]:
     return [int(child) for child in children if b"digits.npz" in Path(f"/proc/{child}/cmdline").read_bytes()]
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_replaced_and_the_run_ends_as_if_nothing_had_happened(tmp_path):
     X, y = load_digits(return_X_y=True)
     np.savez(tmp_path / "digits.npz", X=X[:150], y=np.where(np.arange(150) < 30, y[:150], -1))
