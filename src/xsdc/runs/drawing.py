@@ -128,7 +128,7 @@ def read_findings(folder: RunFolder, metrics: dict[str, Any]) -> Findings:
             pictures=drawn.get("pictures"),
             cells=json.loads(str(drawn["cells"])) if "cells" in drawn else None,
             equivalence=Equivalence(drawn["equivalent"], drawn["M"]),
-            folder=str(folder.place),
+            folder=str(folder.place()),
         )
     except InvalidInputError:
         raise

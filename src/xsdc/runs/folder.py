@@ -110,7 +110,6 @@ class RunFolder:
         """The run that is being made here."""
         return RunFolder(self.path / UNFINISHED)  # names that no file of the user's has: removed unasked
 
-    @property
     def place(self) -> Path:
         """Where the run stands once it is whole."""
         return self.path.parent if self.path.name == UNFINISHED else self.path
